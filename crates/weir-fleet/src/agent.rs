@@ -1,10 +1,9 @@
 //! The agent's side of a run.
 
-use weir_result::Part;
 use weir_runner::HttpChoice;
 
 use crate::LEASE_NS;
-use crate::message::{AgentFacts, Ending, FromAgent, PROTOCOL, RunId, ToAgent};
+use crate::message::{AgentFacts, Ending, FromAgent, Order, PROTOCOL, RunId, ToAgent};
 
 /// Time between two messages of a free agent, and of one in a run, in nanoseconds.
 const HELLO_EVERY_NS: u64 = 1_000_000_000;
@@ -20,14 +19,7 @@ pub enum AgentAction {
     /// Send this to the coordinator.
     Send(FromAgent),
     /// Prepare this part of a run, and report with [`Agent::prepared`].
-    Prepare {
-        /// The run.
-        run: RunId,
-        /// The part.
-        part: Part,
-        /// HTTP version of the run; none for the first agent, which looks at the target.
-        http: Option<HttpChoice>,
-    },
+    Prepare(Order),
     /// Begin the load at this time of the own clock, and report with [`Agent::begun`] and
     /// [`Agent::ended`].
     Begin {
@@ -91,7 +83,7 @@ impl Agent {
                 let (received_ns, replied_ns) = (now_ns, now_ns);
                 vec![AgentAction::Send(FromAgent::Clock { sent_ns, received_ns, replied_ns })]
             }
-            ToAgent::Prepare { run, part, http } => self.prepare(now_ns, run, part, http),
+            ToAgent::Prepare(order) => self.prepare(now_ns, order),
             ToAgent::Arm { run, at_ns } => self.arm(now_ns, &run, at_ns),
             ToAgent::Commit { run } => self.commit(now_ns, &run),
             ToAgent::Alive { run } => {
@@ -197,20 +189,16 @@ impl Agent {
         Some(work)
     }
 
-    fn prepare(
-        &mut self,
-        now_ns: u64,
-        run: RunId,
-        part: Part,
-        http: Option<HttpChoice>,
-    ) -> Vec<AgentAction> {
+    fn prepare(&mut self, now_ns: u64, order: Order) -> Vec<AgentAction> {
+        let run = order.run.clone();
         if let Some(work) = self.heard(now_ns, &run) {
             return vec![AgentAction::Send(work.state())];
         }
         // Work of a coordinator that is gone ends with its lease, and then blocks no other.
         let is_busy = self.work.as_ref().is_some_and(|work| !work.is_over());
         if self.last.as_ref() == Some(&run) {
-            return Vec::new();
+            let reason = "it has carried out its part of this run, and takes each once".to_owned();
+            return vec![AgentAction::Send(FromAgent::Refused { run, reason })];
         }
         if is_busy {
             let reason = "it takes part in another run".to_owned();
@@ -222,9 +210,8 @@ impl Agent {
             actions.push(AgentAction::Forget);
         }
         let (step, heard_ns) = (Step::Preparing, now_ns);
-        let name = run.clone();
         self.work = Some(Work { run, step, heard_ns, begun_ns: None, stopped: None });
-        actions.push(AgentAction::Prepare { run: name, part, http });
+        actions.push(AgentAction::Prepare(order));
         actions
     }
 

@@ -1,14 +1,13 @@
 //! The load of an agent: one part of a run, in a thread of its own.
 
-use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use anyhow::{Context, Result, anyhow};
-use weir_result::{Document, Interval, Part, Plan};
+use anyhow::{Context, Result, anyhow, ensure};
+use weir_result::{Document, Interval, Plan};
 use weir_runner::{
-    Frame, HttpChoice, Interrupts, Observer, Phase, RunSpec, Runner, Silent, StartGate,
+    Frame, HttpChoice, Interrupts, Observer, Phase, RunSpec, Runner, Silent, StartGate, sha256,
 };
 use weir_sys::Signal;
 
@@ -17,9 +16,10 @@ use crate::agent_runner::RunnerAtGate;
 use crate::bus::Bus;
 use crate::envelope::{progress_of, sealed};
 use crate::interval_store::IntervalStore;
+use crate::limits::{WatchPlace, check_spec};
 use crate::live::{AgentNews, AgentProgress};
-use crate::message::{Ending, RunId, Sender};
-use crate::record::{ROWS, SPECIFICATION, result_of};
+use crate::message::{Ending, Order, RunId, Sender};
+use crate::record::{SPECIFICATION, result_of};
 
 /// Where a run takes place: the bus, the run, and the agent.
 #[derive(Clone, Debug)]
@@ -27,14 +27,6 @@ pub(crate) struct RunPlace {
     pub(crate) bus: Arc<Bus>,
     pub(crate) run: RunId,
     pub(crate) sender: Sender,
-}
-
-/// The work of an agent in a run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Assignment {
-    pub(crate) part: Part,
-    /// HTTP version of the run; none for the first agent, which looks at the target.
-    pub(crate) http: Option<HttpChoice>,
 }
 
 /// Reports the progress of a load to the coordinator, and keeps its intervals.
@@ -107,18 +99,14 @@ pub(crate) enum LoadEvent {
 
 impl AgentLoad {
     /// Prepares a part of a run.
-    pub(crate) fn prepare(
-        place: RunPlace,
-        assignment: Assignment,
-        runner: RunnerAtGate,
-    ) -> AgentLoad {
+    pub(crate) fn prepare(place: RunPlace, order: Order, runner: RunnerAtGate) -> AgentLoad {
         let (gate, interrupts) = (StartGate::default(), Interrupts::default());
         let http = Arc::new(OnceLock::new());
         let its_http = Arc::clone(&http);
         let (sender, ended) = channel();
         let (its_gate, its_interrupts) = (gate.clone(), interrupts.clone());
         let carry_out = move || {
-            let done = carry_out(&place, assignment, its_http, &*runner(its_gate), &its_interrupts);
+            let done = carry_out(&place, &order, its_http, &*runner(its_gate), &its_interrupts);
             let kept = done.and_then(|document| {
                 let (text, name) = (serde_json::to_vec(&document)?, result_of(&place.sender.agent));
                 place.bus.keep(&place.run, &name, &text).context("the result is lost")
@@ -169,19 +157,24 @@ impl AgentLoad {
     }
 }
 
-/// Carries out a part of the run whose specification the bus keeps.
+/// Carries out an order, whose specification the bus keeps.
 fn carry_out(
     place: &RunPlace,
-    assignment: Assignment,
+    order: &Order,
     http: Arc<OnceLock<HttpChoice>>,
     runner: &dyn Runner,
     interrupts: &Interrupts,
 ) -> Result<Document> {
     let specification = place.bus.kept(&place.run, SPECIFICATION)?;
     let specification = specification.context("the bus has no specification")?;
+    ensure!(
+        sha256(&specification) == order.work.specification,
+        "the specification on the bus is not the one of the order: it was altered"
+    );
     let mut spec = RunSpec::from_json(&specification)?;
-    spec.part = Some(assignment.part);
-    if let Some(http) = assignment.http {
+    check_spec(&spec, WatchPlace::Agents)?;
+    spec.part = Some(order.part);
+    if let Some(http) = order.http {
         // One agent looks at the server before the load; all at once would be a load of their own.
         spec.checks.preflight = false;
         spec.http.version = http;
@@ -189,9 +182,8 @@ fn carry_out(
     let prepared = runner.prepare(&spec, &mut Silent)?;
     let intervals = IntervalStore::start(&place.bus, &place.run, &place.sender.agent);
     let mut reporter = Reporter { place, http, intervals };
-    let path = place.bus.kept(&place.run, ROWS)?;
-    let path = path.map(|text| serde_json::from_slice::<PathBuf>(&text)).transpose()?;
-    let begun = path.map(|path| AgentRows::begin(&path, &place.sender.agent));
+    let path = order.work.rows.as_ref();
+    let begun = path.map(|path| AgentRows::begin(path, &place.sender.agent));
     let mut rows = begun.transpose()?;
     let output = rows.as_mut().map(|rows| &mut rows.output);
     let finished = prepared.run(interrupts, output, &mut reporter);

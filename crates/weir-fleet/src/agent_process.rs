@@ -6,15 +6,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use weir_text::setting::AGENT_PERMIT;
 
 use crate::agent::{Agent, AgentAction};
-use crate::agent_load::{AgentLoad, Assignment, LoadEvent, RunPlace};
+use crate::agent_load::{AgentLoad, LoadEvent, RunPlace};
 use crate::agent_runner::RunnerAtGate;
 use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::envelope::{from_agent, opened, sealed, to_agent};
 use crate::identity::BusAccess;
 use crate::machine::incarnation;
-use crate::message::{FromAgent, Sender, ToAgent};
+use crate::message::{FromAgent, Order, Sender, ToAgent};
+use crate::order::OrderGate;
 use crate::record::{ending_of, keep_aside};
 
 /// Longest time between two looks at the clock and the load.
@@ -38,6 +40,8 @@ pub struct AgentSettings {
     pub clock: String,
     /// Carries out its parts.
     pub runner: RunnerAtGate,
+    /// True if a coordinator may have it write the rows of its requests to a file.
+    pub may_write_rows: bool,
 }
 
 impl fmt::Debug for AgentSettings {
@@ -52,6 +56,7 @@ pub struct AgentProcess {
     settings: AgentSettings,
     incarnation: u64,
     agent: Agent,
+    orders: OrderGate,
     bus: Arc<Bus>,
     messages: Receiver<BusMessage>,
     load: Option<AgentLoad>,
@@ -61,17 +66,27 @@ impl AgentProcess {
     /// Connects to the bus.
     ///
     /// # Errors
-    /// When the name is none, or the bus cannot be reached.
+    /// When the name is none, its identity has no list of coordinators, or the bus cannot be
+    /// reached.
     pub fn start(settings: AgentSettings) -> Result<AgentProcess> {
         let is_fit = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         if settings.name.is_empty() || !settings.name.chars().all(is_fit) {
             bail!("{}: a name has letters, digits, - and _", settings.name);
         }
+        let orders = OrderGate::of(settings.bus.identity.as_ref())?;
         let subject = to_agent(&settings.name);
         let (bus, messages) = Bus::connect(&settings.bus, &settings.name, &[&subject])?;
         let agent = Agent::new(&settings.version, settings.cpus, settings.clock.clone());
         let (bus, load) = (Arc::new(bus), None);
-        Ok(AgentProcess { settings, incarnation: incarnation(), agent, bus, messages, load })
+        Ok(AgentProcess {
+            settings,
+            incarnation: incarnation(),
+            agent,
+            orders,
+            bus,
+            messages,
+            load,
+        })
     }
 
     /// Takes part in runs until `signal` returns the name of one. A load that is under way then
@@ -138,12 +153,7 @@ impl AgentProcess {
                 let message = message.sent_at(weir_sys::monotonic_ns());
                 self.bus.send(from_agent(name), sealed(self.incarnation, message));
             }
-            AgentAction::Prepare { run, part, http } => {
-                let runner = Arc::clone(&self.settings.runner);
-                let sender = Sender { agent: name.clone(), incarnation: self.incarnation };
-                let place = RunPlace { bus: Arc::clone(&self.bus), run, sender };
-                self.load = Some(AgentLoad::prepare(place, Assignment { part, http }, runner));
-            }
+            AgentAction::Prepare(order) => self.prepare(order),
             AgentAction::Begin { at_ns } => {
                 self.load.iter_mut().for_each(|load| load.begin_at(at_ns));
             }
@@ -152,5 +162,27 @@ impl AgentProcess {
             }
             AgentAction::Forget => self.load = None,
         }
+    }
+
+    /// Prepares the load of an order, or refuses it.
+    fn prepare(&mut self, order: Order) {
+        let settings = &self.settings;
+        let sender = Sender { agent: settings.name.clone(), incarnation: self.incarnation };
+        let now_s = weir_sys::realtime_ns() / 1_000_000_000;
+        let taken = self.orders.take(&sender, &order, now_s);
+        let taken = taken.and_then(|()| match order.work.rows {
+            Some(_) if !settings.may_write_rows => {
+                bail!("writing rows of requests is not permitted: {AGENT_PERMIT} rows")
+            }
+            _ => Ok(()),
+        });
+        if let Err(refusal) = taken {
+            let actions = self.agent.prepared(Err(refusal.to_string()));
+            actions.into_iter().for_each(|action| self.act(action));
+            return;
+        }
+        let runner = Arc::clone(&settings.runner);
+        let place = RunPlace { bus: Arc::clone(&self.bus), run: order.run.clone(), sender };
+        self.load = Some(AgentLoad::prepare(place, order, runner));
     }
 }

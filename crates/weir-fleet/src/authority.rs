@@ -10,13 +10,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose, date_time_ymd,
+    KeyPair, KeyUsagePurpose, PKCS_ED25519, date_time_ymd,
 };
 
 use crate::envelope::{from_agent, progress_of, to_agent};
 use crate::identity::{
-    AUTHORITY, CERTIFICATE, DESCRIPTION, IdentityFile, KEY, Role, domain_name, inbox_of,
+    AUTHORITY, CERTIFICATE, COORDINATORS, DESCRIPTION, IdentityFile, KEY, Role, SIGNING_KEY,
+    domain_name, inbox_of,
 };
+use crate::order::public_key;
 use crate::record::{ending_of, intervals_of, result_of};
 
 /// Time before now from which certificates are valid: clocks differ.
@@ -51,10 +53,20 @@ impl FleetPlan {
         let purpose = ExtendedKeyUsagePurpose::ServerAuth;
         self.sign(&issuer, &server, hosts, purpose)?;
         write(&server.join("nats.conf"), &self.configuration())?;
+        let signing = KeyPair::generate_for(&PKCS_ED25519)?;
+        let coordinators = format!(
+            "# Keys of the coordinators whose orders this agent takes.\n{} coordinator\n",
+            public_key(&signing)
+        );
         for IdentityFile { role, name } in self.identities() {
             let place = directory.join(&name);
             let purpose = ExtendedKeyUsagePurpose::ClientAuth;
             self.sign(&issuer, &place, vec![domain_name(&name)], purpose)?;
+            match role {
+                Role::Coordinator => write(&place.join(SIGNING_KEY), &signing.serialize_pem())?,
+                Role::Agent => write(&place.join(COORDINATORS), &coordinators)?,
+                Role::Viewer => {}
+            }
             let text = serde_json::to_string(&IdentityFile { role, name })?;
             write(&place.join(DESCRIPTION), &(text + "\n"))?;
         }

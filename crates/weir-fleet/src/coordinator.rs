@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::LEASE_NS;
 use crate::clock::ClockEstimate;
 use crate::member::{Member, MemberEnd, MemberProgress, MemberResult, SILENCE_NS, probe_every_ns};
-use crate::message::{AgentFacts, FromAgent, PROTOCOL, RunId, Sender, ToAgent};
+use crate::message::{AgentFacts, FromAgent, Order, PROTOCOL, RunId, RunWork, Sender, ToAgent};
 use crate::record::AgentRecord;
 use crate::weights::AgentWeights;
 
@@ -100,6 +100,8 @@ pub struct Coordinator {
     settings: Settings,
     phase: RunPhase,
     present: BTreeMap<String, Present>,
+    /// Agents that take part in runs of others.
+    busy: BTreeMap<String, RunId>,
     members: Vec<Member>,
     timers: Timers,
     is_bus_away: bool,
@@ -107,6 +109,8 @@ pub struct Coordinator {
     clocks_until_ns: Option<u64>,
     /// Longest time from the begin of the load to its end.
     load_ns: u64,
+    /// The work of all agents.
+    work: RunWork,
 }
 
 /// An agent that said hello.
@@ -169,11 +173,13 @@ impl Coordinator {
             phase: RunPhase::Gathering { until_ns: now_ns + settings.gather_ns },
             settings,
             present: BTreeMap::new(),
+            busy: BTreeMap::new(),
             members: Vec::new(),
             timers: Timers::default(),
             is_bus_away: false,
             clocks_until_ns: None,
             load_ns: 0,
+            work: RunWork::default(),
         }
     }
 
@@ -191,11 +197,11 @@ impl Coordinator {
         self.members.first().map_or(0, |member| member.part.workers_min())
     }
 
-    /// Goes on with the agents that are [gathered](Self::gathered): the run is planned. Its load
-    /// takes at most `load_ns` from its begin to its end, with the drain.
-    pub fn begin_preparing(&mut self, now_ns: u64, load_ns: u64) {
+    /// Goes on with the agents that are [gathered](Self::gathered): the run is planned, with this
+    /// work. Its load takes at most `load_ns` from its begin to its end, with the drain.
+    pub fn begin_preparing(&mut self, now_ns: u64, load_ns: u64, work: RunWork) {
         if matches!(self.phase, RunPhase::Gathered) {
-            self.load_ns = load_ns;
+            (self.load_ns, self.work) = (load_ns, work);
             self.members.iter_mut().for_each(|member| member.excuse(now_ns));
             self.phase = RunPhase::Preparing { until_ns: now_ns + self.settings.prepare_ns };
         }
@@ -226,7 +232,11 @@ impl Coordinator {
         if let FromAgent::Hello(hello) = &message {
             let Sender { agent, incarnation } = sender.clone();
             let hello = hello.clone();
+            self.busy.remove(&agent);
             self.present.insert(agent, Present { incarnation, hello, heard_ns: now_ns });
+        }
+        if let Some(other) = message.run().filter(|run| **run != self.settings.run) {
+            self.busy.insert(sender.agent.clone(), other.clone());
         }
         let of_name = |member: &&mut Member| member.sender.agent == sender.agent;
         let Some(member) = self.members.iter_mut().find(of_name) else { return };
@@ -314,7 +324,9 @@ impl Coordinator {
                      this is weir {version}, version {PROTOCOL}"
                 )
             });
-            let reasons = [text].into_iter().chain(unfit).collect();
+            let busy = self.busy.iter();
+            let busy = busy.map(|(agent, run)| format!("agent {agent} takes part in run {run}"));
+            let reasons = [text].into_iter().chain(unfit).chain(busy).collect();
             self.give_up(now_ns, reasons);
         }
     }
@@ -498,11 +510,14 @@ impl Coordinator {
             RunPhase::Preparing { .. } if member.progress == MemberProgress::Requested => {
                 let (part, http) = (member.part, self.members[0].http);
                 // The first one looks at the target, and its finding is an input of the others.
-                (part.index() == 1 || http.is_some()).then_some(ToAgent::Prepare {
+                let (work, signature) = (self.work.clone(), None);
+                (part.index() == 1 || http.is_some()).then_some(ToAgent::Prepare(Order {
                     run,
                     part,
                     http,
-                })
+                    work,
+                    signature,
+                }))
             }
             RunPhase::Arming { at_ns } if member.progress == MemberProgress::Ready => {
                 member.arm(&run, at_ns)

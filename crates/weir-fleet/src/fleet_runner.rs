@@ -10,8 +10,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_result::document::Input;
 use weir_result::{Note, Plan};
 use weir_runner::{
-    Error, Finished, Interrupted, Interrupts, LocalRunner, NotStarted, Observer, Phase,
-    PreparedRun, RawOutput, RunSpec, Runner, WatchSpec, WatchedServer,
+    Error, Finished, Interrupted, Interrupts, LocalRunner, MachineAccess, NotStarted, Observer,
+    Phase, PreparedRun, RawOutput, RunSpec, Runner, WatchSpec, WatchedServer, sha256,
 };
 use weir_text::setting::{CONNECTIONS, THREADS};
 
@@ -25,8 +25,9 @@ use crate::live::{AgentProgress, FleetProgress};
 use crate::machine::{clock_name, incarnation};
 use crate::member::MemberResult;
 use crate::merging::{FleetClock, merged};
-use crate::message::{AgentFacts, RunId, Sender};
-use crate::record::{BEGIN, BeginRecord, ROWS, SPECIFICATION, keep_aside};
+use crate::message::{AgentFacts, RunId, RunWork, Sender, ToAgent};
+use crate::order::OrderSigner;
+use crate::record::{BEGIN, BeginRecord, SPECIFICATION, keep_aside};
 use crate::weights::AgentWeights;
 
 /// Longest time between two looks at the clock.
@@ -81,16 +82,25 @@ pub struct FleetRunner {
 struct BusLink {
     bus: Arc<Bus>,
     messages: Receiver<BusMessage>,
+    /// Signs the orders; none on a bus without identities.
+    signer: Option<OrderSigner>,
 }
 
 impl FleetRunner {
     /// Connects to the bus.
     ///
     /// # Errors
-    /// When it cannot be reached.
+    /// When it cannot be reached, or the identity has no key that signs orders.
     pub fn connect(settings: FleetSettings) -> Result<FleetRunner> {
+        let signer = settings.bus.identity.as_ref().map(OrderSigner::read).transpose()?;
         let (bus, messages) = Bus::connect(&settings.bus, "coordinator", &FROM_AGENTS)?;
-        Ok(FleetRunner { settings, link: Rc::new(BusLink { bus: Arc::new(bus), messages }) })
+        let link = Rc::new(BusLink { bus: Arc::new(bus), messages, signer });
+        Ok(FleetRunner { settings, link })
+    }
+
+    /// Returns the runner that plans for the agents.
+    fn planner(&self) -> LocalRunner {
+        LocalRunner { access: MachineAccess::ByAgents, ..self.settings.local.clone() }
     }
 
     /// Waits for the agents of a run.
@@ -163,7 +173,7 @@ impl BusLink {
             match action {
                 CoordinatorAction::Send(to, message) => {
                     // Many messages take a while, which is none of a probe's way.
-                    let message = message.sent_at(weir_sys::monotonic_ns());
+                    let message = self.signed(&to, message.sent_at(weir_sys::monotonic_ns()))?;
                     self.bus.send(to_agent(&to.agent), sealed(to.incarnation, message));
                 }
                 CoordinatorAction::NotStarted(reasons) => {
@@ -175,6 +185,17 @@ impl BusLink {
             }
         }
         Ok(outcome)
+    }
+
+    /// Signs a message that is an order.
+    fn signed(&self, to: &Sender, message: ToAgent) -> Result<ToAgent> {
+        match (message, &self.signer) {
+            (ToAgent::Prepare(order), Some(signer)) => {
+                let now_s = weir_sys::realtime_ns() / 1_000_000_000;
+                Ok(ToAgent::Prepare(signer.sign(to, order, now_s)?))
+            }
+            (message, _) => Ok(message),
+        }
     }
 }
 
@@ -212,8 +233,8 @@ impl Runner for FleetRunner {
     ) -> Result<Box<dyn PreparedRun>, Error> {
         check_spec(spec, self.settings.watched_by)?;
         let gathered = self.gather()?;
-        let mut spec = planned_for(spec, &gathered, &self.settings.local, observer)?;
-        let local = self.settings.local.prepare(&spec, observer)?;
+        let mut spec = planned_for(spec, &gathered, &self.planner(), observer)?;
+        let local = self.planner().prepare(&spec, observer)?;
         // Agents get no page, command or file that they do not read.
         let watched = match self.settings.watched_by {
             WatchPlace::Agents => None,
@@ -337,10 +358,6 @@ impl PreparedRun for FleetRun {
         notes.extend(watched.iter().flat_map(|server| server.notes().to_vec()));
         link.bus.open_run(&run)?;
         link.bus.keep(&run, SPECIFICATION, &specification)?;
-        if let Some(path) = rows {
-            let path = serde_json::to_vec(&path).context("the file for rows")?;
-            link.bus.keep(&run, ROWS, &path)?;
-        }
         interrupts.begin_wait();
         observer.phase(Phase::Load, local.plan());
         let mut progress = FleetProgress::of(hellos.len());
@@ -351,7 +368,8 @@ impl PreparedRun for FleetRun {
         };
         let load_ns = longest_ns(local.plan());
         let course = RunCourse { link: &link, run: &run, load_ns, coordinator };
-        let completed = course.complete(interrupts, &mut on_progress);
+        let work = RunWork { specification: sha256(&specification), rows };
+        let completed = course.complete(work, interrupts, &mut on_progress);
         if completed.is_err() {
             // There is nothing to report.
             link.bus.remove_run(&run);
@@ -385,10 +403,11 @@ impl RunCourse<'_> {
     /// begin of its load. A signal ends it in order.
     fn complete(
         mut self,
+        work: RunWork,
         interrupts: &Interrupts,
         on_progress: &mut dyn FnMut(&str, AgentProgress),
     ) -> Result<(Vec<MemberResult>, FleetClock)> {
-        self.coordinator.begin_preparing(weir_sys::monotonic_ns(), self.load_ns);
+        self.coordinator.begin_preparing(weir_sys::monotonic_ns(), self.load_ns, work);
         let (mut is_interrupted, mut clock) = (false, None);
         loop {
             if !is_interrupted && interrupts.received().is_some() {

@@ -15,6 +15,11 @@ pub(crate) const CERTIFICATE: &str = "cert.pem";
 pub(crate) const KEY: &str = "key.pem";
 pub(crate) const DESCRIPTION: &str = "identity.json";
 
+/// File of a coordinator with the key that signs its orders, and of an agent with the public keys
+/// of the coordinators whose orders it takes.
+pub(crate) const SIGNING_KEY: &str = "signing-key.pem";
+pub(crate) const COORDINATORS: &str = "coordinators.txt";
+
 /// Domain of the names in certificates, by which nats-server knows an identity.
 const DOMAIN: &str = "weir";
 
@@ -77,11 +82,9 @@ impl Identity {
         };
         file(AUTHORITY)?;
         file(CERTIFICATE)?;
-        ensure!(
-            file(KEY)?.mode() & 0o077 == 0,
-            "{shown}/{KEY} can be read by other users: chmod 600 {shown}/{KEY}"
-        );
-        Ok(Identity { directory: directory.to_owned(), role, name })
+        let identity = Identity { directory: directory.to_owned(), role, name };
+        identity.secret(KEY)?;
+        Ok(identity)
     }
 
     /// Checks that it is of one of these roles.
@@ -98,6 +101,24 @@ impl Identity {
             needed.join(" or "),
         );
         Ok(())
+    }
+
+    /// Returns the text of one of its files that has a key.
+    ///
+    /// # Errors
+    /// When it cannot be read, or others can read it.
+    pub(crate) fn secret(&self, name: &str) -> Result<String> {
+        let (path, failed) = (self.file(name), || format!("failed to read {}", self.shown(name)));
+        let shown = self.shown(name);
+        ensure!(
+            fs::metadata(&path).with_context(failed)?.mode() & 0o077 == 0,
+            "{shown} can be read by other users: chmod 600 {shown}"
+        );
+        fs::read_to_string(&path).with_context(failed)
+    }
+
+    fn shown(&self, name: &str) -> String {
+        self.file(name).display().to_string()
     }
 
     /// Returns the path of one of its files.

@@ -29,6 +29,7 @@ mod limits;
 mod live;
 mod machine;
 mod merging;
+mod order;
 mod record;
 mod resume;
 mod status;
@@ -45,7 +46,10 @@ pub use identity::{BusAccess, Identity, Role};
 pub use limits::WatchPlace;
 pub use machine::clock_name;
 pub use member::{MemberEnd, MemberResult, start_spread_ns};
-pub use message::{AgentFacts, Ending, FromAgent, PROTOCOL, RunId, Sender, ToAgent};
+pub use message::{
+    AgentFacts, Ending, FromAgent, Order, OrderSignature, PROTOCOL, RunId, RunWork, Sender, ToAgent,
+};
+pub use order::OrderSigner;
 pub use resume::resume;
 pub use status::{AgentPresence, KeptRun, status};
 pub use weights::AgentWeights;

@@ -1,12 +1,14 @@
 //! Messages between coordinator and agents. They are small; documents and large inputs take another
 //! way.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use weir_result::Part;
 use weir_runner::HttpChoice;
 
 /// Version of the messages. Both sides need the same.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Name of a run, unique on its bus.
 pub type RunId = String;
@@ -49,20 +51,48 @@ pub enum Ending {
     Failed(String),
 }
 
+/// The work of a run, which is the same for all its agents.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunWork {
+    /// SHA-256 of the specification, which the bus keeps, in hexadecimal.
+    pub specification: String,
+    /// File to which each agent writes the rows of its requests, on its machine and with its name.
+    pub rows: Option<PathBuf>,
+}
+
+/// The request to carry out a part of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// The run.
+    pub run: RunId,
+    /// The agent's part.
+    pub part: Part,
+    /// HTTP version of the run, which the first agent has found when it looked at the target; none
+    /// for that agent.
+    pub http: Option<HttpChoice>,
+    /// The work.
+    pub work: RunWork,
+    /// Signature of all of it for one agent; none on a bus without identities.
+    pub signature: Option<OrderSignature>,
+}
+
+/// The signature of an order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrderSignature {
+    /// Public key of the coordinator, in hexadecimal.
+    pub key: String,
+    /// End of its validity, in seconds since 1970.
+    pub expires_unix_s: u64,
+    /// The signature by Ed25519 (RFC 8032), in hexadecimal.
+    pub bytes: String,
+}
+
 /// A message of the coordinator. Each may come twice, late, or never.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToAgent {
     /// Prepare this part of a run, whose specification is at another place. The answer is `Ready`
     /// or `Refused`.
-    Prepare {
-        /// The run.
-        run: RunId,
-        /// The agent's part.
-        part: Part,
-        /// HTTP version of the run, which the first agent has found when it looked at the target;
-        /// none for that agent.
-        http: Option<HttpChoice>,
-    },
+    Prepare(Order),
     /// Read the clock.
     Probe {
         /// The coordinator's time.
@@ -159,6 +189,17 @@ impl ToAgent {
 }
 
 impl FromAgent {
+    /// Returns the run that the agent takes part in; none for one that is free.
+    pub(crate) fn run(&self) -> Option<&RunId> {
+        match self {
+            FromAgent::Hello(_) | FromAgent::Clock { .. } | FromAgent::Refused { .. } => None,
+            FromAgent::Ready { run, .. }
+            | FromAgent::Armed { run }
+            | FromAgent::Working { run, .. }
+            | FromAgent::Ended { run, .. } => Some(run),
+        }
+    }
+
     /// Returns the message as it is when it is sent at this time of the agent's clock.
     pub(crate) fn sent_at(self, now_ns: u64) -> FromAgent {
         match self {
@@ -176,8 +217,13 @@ mod tests {
 
     #[test]
     fn messages_are_read_back_as_they_were_written() {
-        let part = Part::new(2, 3).expect("it exists");
-        let prepare = ToAgent::Prepare { run: "a".to_owned(), part, http: Some(HttpChoice::Http2) };
+        let prepare = ToAgent::Prepare(Order {
+            run: "a".to_owned(),
+            part: Part::new(2, 3).expect("it exists"),
+            http: Some(HttpChoice::Http2),
+            work: RunWork::default(),
+            signature: None,
+        });
         let text = serde_json::to_string(&prepare).expect("text");
         assert_eq!(serde_json::from_str::<ToAgent>(&text).expect("a message"), prepare);
         let ended = FromAgent::Ended {

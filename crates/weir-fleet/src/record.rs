@@ -22,9 +22,6 @@ pub(crate) fn keep_aside(bus: &Arc<Bus>, run: &str, name: String, record: &impl 
 /// Name under which the specification of a run is kept.
 pub(crate) const SPECIFICATION: &str = "specification";
 
-/// Name under which the path is kept to which each agent writes its rows; absent without rows.
-pub(crate) const ROWS: &str = "rows";
-
 /// Name under which a [`BeginRecord`] is kept.
 pub(crate) const BEGIN: &str = "begin";
 

@@ -6,6 +6,8 @@
 //! the run. This crate parses no command line, prints nothing and never ends the process.
 #![forbid(unsafe_code)]
 
+mod access;
+mod permissions;
 mod runner;
 mod spec;
 
@@ -30,6 +32,7 @@ mod patience;
 mod post;
 mod start_gate;
 
+pub use access::MachineAccess;
 pub use before::preflight::ExchangeTrace;
 pub use before::selfcheck::NoiseFloor;
 pub use digest::sha256;
@@ -40,6 +43,7 @@ pub use interrupts::{InterruptStage, Interrupts};
 pub use local_runner::LocalRunner;
 pub use observer::{Observer, Phase, Silent, StudyProgress};
 pub use patience::{Over, Patience};
+pub use permissions::{AllowedTarget, Permissions, PermittedNames, PermittedTargets};
 pub use post::Post;
 pub use prepare::location::Location;
 pub use recent_frames::RecentFrames;

@@ -3,6 +3,7 @@
 use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::Plan;
 
+use crate::access::MachineAccess;
 use crate::after::prove_client;
 use crate::before::preflight::ExchangeTrace;
 use crate::before::selfcheck::{self, NoiseFloor};
@@ -28,6 +29,8 @@ pub struct LocalRunner {
     pub on_stuck: OnStuck,
     /// Gate at which the next run waits before its load; none if it begins by itself.
     pub gate: Option<StartGate>,
+    /// Access of the runs to this machine.
+    pub access: MachineAccess,
 }
 
 impl LocalRunner {
@@ -54,7 +57,7 @@ impl LocalRunner {
     /// Plans a run: resolves the target, reads the files, and loads and sets up the script. If the
     /// target has several addresses, it connects to each. Nothing is sent.
     fn plan(&self, spec: &RunSpec, observer: &mut dyn Observer) -> Result<LocalRun, Error> {
-        let planned = plan(spec, &self.on_stuck, observer)?;
+        let planned = plan(spec, &self.access, &self.on_stuck, observer)?;
         if spec.checks.prove_client {
             prove_client::is_provable(spec, &planned.draft.plan)?;
         }

@@ -39,6 +39,7 @@ pub use tls::TlsSpec;
 pub use watch::WatchSpec;
 
 use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
@@ -170,6 +171,13 @@ impl RunSpec {
         let list = list.into_iter().chain(replay);
         let rows = self.templates.rows.as_mut().map(|file| (Some(InputRole::Rows), file));
         script.into_iter().chain(body).chain(list).chain(rows).chain(self.tls.files())
+    }
+
+    /// Returns the paths of the files that the run names and whose content is not kept.
+    pub(crate) fn unread_files(&self) -> Vec<PathBuf> {
+        let mut spec = self.clone();
+        let unread = spec.files().filter(|(_, file)| file.content.is_none());
+        unread.map(|(_, file)| file.path.clone()).collect()
     }
 
     /// Reads the files that the run names and keeps their content, so that another machine needs

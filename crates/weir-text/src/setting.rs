@@ -136,6 +136,12 @@ settings! {
     MAX_RATE "study.max_rate" "Highest rate of a search",
     BEFORE "study.before" "Command before a trial",
     AFTER "study.after" "Command after a trial",
+    IDENTITY "fleet.identity" "Identity on the bus of a fleet",
+    AGENT_ALLOW "agent.targets" "Target that an agent allows",
+    AGENT_MAX_RATE "agent.rate_max" "Highest rate that an agent allows",
+    AGENT_MAX_CONNECTIONS "agent.connections_max" "Most connections that an agent allows",
+    AGENT_MAX_DURATION "agent.duration_max_ns" "Longest load that an agent allows",
+    AGENT_PERMIT "agent.permits" "A thing that an agent permits",
     HOOK_TIMEOUT "study.hook_timeout_ns" "Timeout of such a command",
 }
 

@@ -18,6 +18,7 @@ pub(crate) mod load;
 pub(crate) mod metrics;
 pub(crate) mod pages;
 mod peers;
+pub(crate) mod permissions;
 mod pin;
 pub(crate) mod replay;
 pub(crate) mod report;

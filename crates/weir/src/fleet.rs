@@ -1,6 +1,7 @@
 //! A fleet: the runner of `--agents`, with the processes that it starts on this machine.
 
 mod local_agent;
+mod permissions;
 mod private_bus;
 
 use std::collections::BTreeMap;

@@ -88,6 +88,12 @@ const NAMES: &[(Setting, &str)] = &[
     (MAX_RATE, "--max-rate"),
     (BEFORE, "--before"),
     (AFTER, "--after"),
+    (IDENTITY, "--identity"),
+    (AGENT_ALLOW, "--allow"),
+    (AGENT_MAX_RATE, "--max-rate"),
+    (AGENT_MAX_CONNECTIONS, "--max-connections"),
+    (AGENT_MAX_DURATION, "--max-duration"),
+    (AGENT_PERMIT, "--permit"),
     (HOOK_TIMEOUT, "--hook-timeout"),
 ];
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use anyhow::Result;
-use weir_runner::{LocalRunner, RunSpec, Runner};
+use weir_runner::{LocalRunner, MachineAccess, RunSpec, Runner};
 
 use crate::args::fleet::FleetArgs;
 use crate::{exit, fleet, terminal};
@@ -39,6 +39,7 @@ pub(crate) fn here(is_compat: bool) -> LocalRunner {
             false => |error| end("error: ", error, exit::USAGE),
         }),
         gate: None,
+        access: MachineAccess::Full,
     }
 }
 

@@ -1,8 +1,8 @@
 //! One test for each thing that can go wrong.
 
 use weir_fleet::{
-    Agent, AgentAction, Ending, FromAgent, LEASE_NS, MemberEnd, MemberResult, OnLoss, Settings,
-    ToAgent, start_spread_ns,
+    Agent, AgentAction, Ending, FromAgent, LEASE_NS, MemberEnd, MemberResult, OnLoss, Order,
+    RunWork, Settings, ToAgent, start_spread_ns,
 };
 use weir_result::Part;
 use weir_runner::HttpChoice;
@@ -189,27 +189,33 @@ fn agents_that_a_bus_is_away_from_for_longer_than_the_lease_stop_and_say_so() {
     assert_eq!(ends(&outcome), [expired.clone(), expired.clone(), expired]);
 }
 
+/// The order to prepare the only part of a run.
+fn order_of(run: &str) -> ToAgent {
+    let part = Part::new(1, 1).expect("it exists");
+    let work = RunWork::default();
+    ToAgent::Prepare(Order { run: run.to_owned(), part, http: None, work, signature: None })
+}
+
 #[test]
 fn a_late_message_of_a_run_that_is_over_starts_nothing() {
     let mut agent = Agent::new("1.0", 2, "a");
     let run = || "run-1".to_owned();
-    let part = Part::new(1, 1).expect("it exists");
-    let prepare = || ToAgent::Prepare { run: run(), part, http: None };
+    let prepare = || order_of("run-1");
     let actions = agent.receive(0, prepare());
-    assert!(matches!(actions[..], [AgentAction::Prepare { .. }]), "{actions:?}");
+    assert!(matches!(actions[..], [AgentAction::Prepare(_)]), "{actions:?}");
     agent.receive(1, ToAgent::Stop { run: run() });
     assert_eq!(agent.receive(2, ToAgent::Release { run: run() }), [AgentAction::Forget]);
-    assert_eq!(agent.receive(3, prepare()), []);
+    let again = agent.receive(3, prepare());
+    assert!(matches!(again[..], [AgentAction::Send(FromAgent::Refused { .. })]), "{again:?}");
     assert_eq!(agent.receive(4, ToAgent::Commit { run: run() }), []);
 }
 
 #[test]
 fn an_agent_in_a_run_refuses_another() {
     let mut agent = Agent::new("1.0", 2, "a");
-    let part = Part::new(1, 1).expect("it exists");
-    let prepare = |run: &str| ToAgent::Prepare { run: run.to_owned(), part, http: None };
+    let prepare = order_of;
     let begun = agent.receive(SECOND, prepare("one"));
-    assert!(matches!(&begun[..], [AgentAction::Prepare { .. }]), "{begun:?}");
+    assert!(matches!(&begun[..], [AgentAction::Prepare(_)]), "{begun:?}");
     let refused = agent.receive(2 * SECOND, prepare("two"));
     let [AgentAction::Send(FromAgent::Refused { run, .. })] = &refused[..] else {
         panic!("it does not refuse: {refused:?}")
@@ -220,8 +226,7 @@ fn an_agent_in_a_run_refuses_another() {
 #[test]
 fn an_agent_whose_coordinator_died_is_free_for_another() {
     let mut agent = Agent::new("1.0", 2, "a");
-    let part = Part::new(1, 1).expect("it exists");
-    let prepare = |run: &str| ToAgent::Prepare { run: run.to_owned(), part, http: None };
+    let prepare = order_of;
     agent.receive(0, prepare("run-1"));
     agent.prepared(Ok(HttpChoice::Http11));
     let expired = agent.tick(LEASE_NS + 1);
@@ -230,8 +235,9 @@ fn an_agent_whose_coordinator_died_is_free_for_another() {
     let hello = agent.tick(3 * LEASE_NS);
     assert!(matches!(hello[..], [AgentAction::Send(FromAgent::Hello(_))]), "{hello:?}");
     let actions = agent.receive(3 * LEASE_NS, prepare("run-2"));
-    assert!(matches!(actions[..], [AgentAction::Prepare { .. }]), "{actions:?}");
-    assert_eq!(agent.receive(3 * LEASE_NS, prepare("run-1")), [], "it is over");
+    assert!(matches!(actions[..], [AgentAction::Prepare(_)]), "{actions:?}");
+    let over = agent.receive(3 * LEASE_NS, prepare("run-1"));
+    assert!(matches!(over[..], [AgentAction::Send(FromAgent::Refused { .. })]), "{over:?}");
 }
 
 #[test]

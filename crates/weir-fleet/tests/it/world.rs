@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use weir_fleet::{
     Agent, AgentAction, AgentWeights, Coordinator, CoordinatorAction, Ending, FromAgent,
-    MemberResult, OnLoss, Sender, Settings, ToAgent,
+    MemberResult, OnLoss, Order, RunWork, Sender, Settings, ToAgent,
 };
 use weir_runner::HttpChoice;
 use weir_sim::{Random, Seed};
@@ -199,7 +199,11 @@ impl World {
                 if self.interrupted.take_if(|at| self.now >= *at).is_some() {
                     self.coordinator.interrupt(self.now);
                 }
-                self.coordinator.begin_preparing(self.now, LOAD_NS + 2 * SECOND);
+                self.coordinator.begin_preparing(
+                    self.now,
+                    LOAD_NS + 2 * SECOND,
+                    RunWork::default(),
+                );
                 for action in self.coordinator.tick(self.now) {
                     match action {
                         CoordinatorAction::Send(to, message) => {
@@ -348,7 +352,7 @@ impl World {
                     let sender = node.sender.clone();
                     self.send(now, Message::FromAgent(sender, message));
                 }
-                AgentAction::Prepare { part, http, .. } => {
+                AgentAction::Prepare(Order { part, http, .. }) => {
                     // The first agent's finding is an input of the others.
                     let known = (part.index() > 1).then_some(HttpChoice::Http2);
                     assert_eq!(http, known, "part {part}");

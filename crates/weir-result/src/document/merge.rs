@@ -195,13 +195,15 @@ fn check_plan(plan: &Plan, first: Part, document: &Document) -> Result<(), Merge
     Err(MergeError::OtherPlan { first, part, field, ours, theirs })
 }
 
-/// Returns the plan without the facts of one machine: its part, its addresses, and how it sends and
-/// receives. They change how well the load was sent, which the verdict judges, and not which load.
+/// Returns the plan without the facts of one machine: its part, its addresses, the length of its
+/// secrets, and how it sends and receives. They change how well the load was sent, which the
+/// verdict judges, and not which load.
 fn of_all_machines(plan: &Plan) -> Plan {
     let Plan { pacing, io, .. } = Plan::default();
     let mut plan = Plan { part: None, pacing, io, ..plan.clone() };
     plan.target.address.clear();
     plan.connection.sources.clear();
+    plan.request.wire_bytes = 0;
     plan
 }
 

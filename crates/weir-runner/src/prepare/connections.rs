@@ -141,6 +141,7 @@ mod tests {
     use weir_result::{AddressRange, Closer, Header};
 
     use super::*;
+    use crate::access::MachineAccess;
     use crate::observer::Silent;
     use crate::prepare::watchdog::OnStuck;
     use crate::spec::RunSpec;
@@ -149,7 +150,13 @@ mod tests {
     fn draft(url: &str, change: impl FnOnce(&mut RunSpec)) -> Result<Draft> {
         let mut spec = RunSpec::new(url);
         change(&mut spec);
-        Ok(crate::prepare::plan::plan(&spec, &OnStuck::default(), &mut Silent)?.draft)
+        Ok(crate::prepare::plan::plan(
+            &spec,
+            &MachineAccess::Full,
+            &OnStuck::default(),
+            &mut Silent,
+        )?
+        .draft)
     }
 
     fn sources(text: &str) -> Vec<AddressRange> {

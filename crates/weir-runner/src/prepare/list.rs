@@ -23,6 +23,7 @@ use weir_result::{ListOrder, ListPlan, Note, TemplatePlan};
 use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER, PART};
 use weir_text::similar;
 
+use crate::access::MachineAccess;
 use crate::digest::sha256;
 use crate::errors::shown;
 use crate::prepare::body::REQUEST_MAX_BYTES;
@@ -59,6 +60,8 @@ pub(crate) struct List {
     place: String,
     /// Its specification.
     spec: ListSpec,
+    /// Access of its templates to this machine.
+    access: MachineAccess,
     /// The rows of a long list; `None` if all are in `rows`.
     long: Option<UnpreparedRows>,
     /// Times of the requests, if it is a log.
@@ -102,7 +105,13 @@ impl List {
     ///
     /// # Errors
     /// When it cannot be read, or a row is no request; the message has the line.
-    pub(crate) fn of(spec: &RunSpec) -> Result<Option<List>> {
+    pub(crate) fn of(spec: &RunSpec, access: &MachineAccess) -> Result<Option<List>> {
+        let list = List::read_of(spec)?;
+        Ok(list.map(|list| List { access: access.clone(), ..list }))
+    }
+
+    /// Reads it, with full access.
+    fn read_of(spec: &RunSpec) -> Result<Option<List>> {
         if let Some(replay) = &spec.replay {
             return List::of_log(replay).map(Some);
         }
@@ -159,6 +168,7 @@ impl List {
                     input: Some(input),
                     place,
                     spec: ListSpec::default(),
+                    access: MachineAccess::Full,
                     long: Some(UnpreparedRows::Indexed(file.path.clone(), index)),
                     replay: None,
                 });
@@ -176,8 +186,9 @@ impl List {
             return Err(too_many(&place, row, reader.format()));
         }
         let (format, sha256) = (Some(reader.format()), sha256(bytes));
-        let spec = ListSpec::default();
-        Ok(List { rows, format, sha256, input: None, place, spec, long: None, replay: None })
+        let (spec, access) = (ListSpec::default(), MachineAccess::Full);
+        let (input, long, replay) = (None, None, None);
+        Ok(List { rows, format, sha256, input, place, spec, access, long, replay })
     }
 
     /// Reads a log: its different requests are the rows, or the most frequent ones.
@@ -197,6 +208,7 @@ impl List {
                 groups: spec.groups.clone(),
                 ..ListSpec::default()
             },
+            access: MachineAccess::Full,
             long: (requests.len() > ROWS_MAX).then(|| UnpreparedRows::Recorded(requests)),
             replay: Some(replay),
         })
@@ -208,7 +220,7 @@ impl List {
         let facts = input.facts();
         let mut reader = reader(&place, input, format)?;
         let (rows, format) = (rows(&place, &mut reader, ROWS_MAX + 1)?, reader.format());
-        let spec = ListSpec::default();
+        let (spec, access) = (ListSpec::default(), MachineAccess::Full);
         if let Some(row) = rows.get(ROWS_MAX) {
             if format == ListFormat::Har {
                 return Err(too_many(&place, row, format));
@@ -222,13 +234,15 @@ impl List {
                 input: None,
                 place,
                 spec,
+                access,
                 long,
                 replay: None,
             });
         }
         let input = facts.input();
         let (sha256, input, format) = (input.sha256.clone(), Some(input), Some(format));
-        Ok(List { rows, format, sha256, input, place, spec, long: None, replay: None })
+        let (long, replay) = (None, None);
+        Ok(List { rows, format, sha256, input, place, spec, access, long, replay })
     }
 
     /// Returns the URL of the first row, which gives the origin of a run without a URL.
@@ -264,7 +278,7 @@ impl List {
     ) -> Result<PreparedList> {
         let list = &self.spec;
         let common = Common {
-            templates: Templates::of(spec, list, self.format)?,
+            templates: Templates::of(spec, list, self.format, &self.access)?,
             spec: spec.clone(),
             list: list.clone(),
             url: url.clone(),

@@ -19,6 +19,7 @@ use weir_text::setting::{
 use weir_tls::TlsConfig;
 use weir_verdict::AbortCondition;
 
+use crate::access::MachineAccess;
 use crate::observer::Observer;
 use crate::prepare::draft::Draft;
 use crate::prepare::expect::body_budget;
@@ -57,10 +58,13 @@ pub(crate) struct Planned {
 /// When it cannot be carried out; the message names the flag and the remedy.
 pub(crate) fn plan(
     spec: &RunSpec,
+    access: &MachineAccess,
     on_stuck: &OnStuck,
     observer: &mut dyn Observer,
 ) -> Result<Planned> {
-    let list = List::of(spec)?;
+    let permissions = access.permissions();
+    permissions.map_or(Ok(()), |permissions| permissions.check_spec(spec))?;
+    let list = List::of(spec, access)?;
     let url = url_of(spec, list.as_ref())?;
     if spec.compat.is_some() {
         let planned =
@@ -76,12 +80,20 @@ pub(crate) fn plan(
     let mut planned = plan_at(spec, &url, list.as_ref(), on_stuck, |url| {
         let found = wait.retry(|| url.resolve(spec.target.unix.as_deref()), observer);
         let all = found.map_err(|failure| wait.give_up(failure, "check the name"))?;
-        let all = addresses::of_family(&url.host, all, spec.target.family)?;
+        let mut all = addresses::of_family(&url.host, all, spec.target.family)?;
+        if let Some(permissions) = permissions {
+            all = permissions.permitted(all)?;
+        }
         let (taken, others) = addresses::choose(&url.host, all, spec.load.connections);
         note = others;
         Ok(taken)
     })?;
     planned.notes.extend(note);
+    if let Some(permissions) = permissions {
+        let Job { plan, endpoint, destinations, .. } = &planned.draft.0;
+        permissions.check_endpoints(destinations.iter().chain([endpoint]))?;
+        permissions.check_plan(plan)?;
+    }
     Ok(planned)
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
+use super::permissions::PermissionArgs;
 use super::values::positive_duration;
 
 /// The agents of a run.
@@ -153,6 +154,11 @@ begins: weir --agents N --bus URL. It ends by a signal; a load that is under way
 order, and its result is handed over. A load also ends by itself once the coordinator is not heard
 for 10 s.
 
+A load may connect to loopback alone, unless --allow gives other addresses. No coordinator widens
+what the flags below permit: a run that wants more is refused with the reason, and nothing is sent.
+Header fields such as -H 'Authorization: Bearer {{env:TOKEN}}' have the value of each agent's own
+variable, with --permit env:TOKEN.
+
 With the address in WEIR_BUS, its password is in no list of processes.
 
 Exit status: 0 ended by a signal, 2 usage error or no bus at the address.
@@ -161,7 +167,7 @@ Examples:
   nats-server --jetstream --addr 127.0.0.1
   weir agent --bus nats://127.0.0.1
   weir --agents 1 --bus nats://127.0.0.1 -R 1k http://127.0.0.1:8080/
-  weir agent --bus tls://lab0 --identity ./agent-1      # of weir fleet init")]
+  weir agent --bus tls://lab0 --identity ./agent-1 --allow 10.0.0.0/8:443   # of weir fleet init")]
 pub(crate) struct AgentArgs {
     /// The bus.
     #[command(flatten)]
@@ -173,6 +179,9 @@ pub(crate) struct AgentArgs {
     /// Print nothing but errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// The limits of all runs.
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArgs,
 }
 
 /// `weir fleet`.
@@ -220,7 +229,7 @@ DIR/ca.key can make further ones.
 Example:
   weir fleet init ./fleet --agents 8 --host lab0.example.org
   (cd ./fleet/server && nats-server -c nats.conf)
-  weir agent --bus tls://lab0.example.org --identity ./fleet/agent-1
+  weir agent --bus tls://lab0.example.org --identity ./fleet/agent-1 --allow 10.0.0.0/8
   weir --agents 8 --bus tls://lab0.example.org --identity ./fleet/coordinator URL")]
 pub(crate) struct FleetInitArgs {
     /// Directory to make

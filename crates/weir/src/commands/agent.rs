@@ -6,8 +6,8 @@ use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
 use weir_fleet::{AgentProcess, AgentSettings, Identity, Role, clock_name, on_this_machine};
-use weir_runner::NoThread;
 use weir_runner::credentials::split_userinfo;
+use weir_runner::{LocalRunner, MachineAccess, NoThread};
 use weir_sys::{Signal, Signals};
 
 use crate::args::fleet::AgentArgs;
@@ -24,17 +24,23 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<ExitCode> {
     let received = await_signal()?;
     let cpus = weir_sys::usable_cpus().map_or(1, |cpus| cpus.len() as u32);
     let shown = split_userinfo(&bus.address).0;
+    let permissions = args.permissions.permissions();
+    let targets = permissions.targets.to_string();
+    let access = MachineAccess::Limited(Arc::new(permissions));
+    let local = LocalRunner { access, ..runner::here(false) };
     let settings = AgentSettings {
         name: name.clone(),
         bus,
         version: VERSION.trim_end().to_owned(),
         cpus,
         clock: clock_name(),
-        runner: on_this_machine(&name, runner::here(false)),
+        runner: on_this_machine(&name, local),
+        may_write_rows: args.permissions.may_write_rows(),
     };
     let agent = AgentProcess::start(settings)?;
     if !args.quiet {
         terminal::eprint_line(format_args!("agent {name} waits for runs on {shown}"));
+        terminal::eprint_line(format_args!("targets: {targets}"));
     }
     agent.serve(|| received.get().map(|signal| signal.name().to_owned()));
     Ok(ExitCode::SUCCESS)

@@ -12,6 +12,7 @@ use super::study::consent;
 use super::{recorded, run, secrets};
 use crate::args::study::{ChangeArgs, RerunArgs};
 use crate::github::StepSummary;
+use crate::interrupts::SignalState;
 use crate::observers::Observers;
 use crate::runner;
 use crate::terminal::shown;
@@ -52,7 +53,9 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
         let text = format!("a rerun of {} with {}", document.run.id, texts.join(", "));
         prepared.add_note(Note::new("rerun_changed", text));
     }
-    run::carry_out(&args.result, prepared, run::RowsPlace::Here, &summary, &mut observers)
+    let interrupts = SignalState::await_signals()?;
+    let here = (prepared, run::RowsPlace::Here);
+    run::carry_out(&args.result, here, &interrupts, &summary, &mut observers)
 }
 
 /// Reads the document of a whole run.

@@ -50,6 +50,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let mut observers = Observers::of(&args.result, &spec.tls)?;
     let summary = StepSummary::of(args.result.verdict.github)?;
     let rows = args.result.rows().map(|(_, path)| path);
+    // A fleet has a thread of its own, which a signal must not reach.
+    let interrupts = SignalState::await_signals()?;
     let runner = runner::chosen(runner::of(&spec), &args.fleet, rows)?;
     let prepared = runner.prepare(&spec, &mut observers.all)?;
     if args.print_plan {
@@ -59,7 +61,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         Some(_) => RowsPlace::Agents,
         None => RowsPlace::Here,
     };
-    carry_out(&args.result, prepared, place, &summary, &mut observers)
+    carry_out(&args.result, (prepared, place), &interrupts, &summary, &mut observers)
 }
 
 /// Prints the plan as JSON, with the first requests of a list.
@@ -123,19 +125,18 @@ pub(crate) enum RowsPlace {
     Agents,
 }
 
-/// Carries out a planned run and reports it, as the flags say.
+/// Carries out a planned run, with the place of its rows, and reports it, as the flags say.
 ///
 /// # Errors
 /// When the machine fails before anything was measured, or a result cannot be written.
 pub(crate) fn carry_out(
     args: &ResultArgs,
-    prepared: Box<dyn PreparedRun>,
-    rows_place: RowsPlace,
+    (prepared, rows_place): (Box<dyn PreparedRun>, RowsPlace),
+    interrupts: &SignalState,
     summary: &StepSummary,
     observers: &mut Observers,
 ) -> Result<ExitCode> {
     check_names(&args.verdict.assertions, prepared.plan())?;
-    let interrupts = SignalState::await_signals()?;
     let files = Files::at(args, rows_place, &interrupts.temporaries)?;
     let saving = Saving::of(&args.output.saved, args.output.quiet)?;
     observers.start()?;
@@ -145,7 +146,7 @@ pub(crate) fn carry_out(
     let lines = observers.lines.as_ref();
     let code = report(args, (finished, rows), files, (summary, saving.as_ref(), lines));
     if code.is_ok() {
-        observers.await_scrapers(&interrupts);
+        observers.await_scrapers(interrupts);
     }
     code
 }

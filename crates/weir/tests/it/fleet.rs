@@ -199,6 +199,7 @@ fn an_agent_of_another_version_is_refused_by_name() {
         cpus: 1,
         clock: clock_name(),
         runner: on_this_machine("gen-1", LocalRunner::default()),
+        may_write_rows: false,
     });
     let (agent, is_over) = (agent.expect("the bus is there"), Arc::new(AtomicBool::new(false)));
     let ends = Arc::clone(&is_over);

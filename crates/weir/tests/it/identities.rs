@@ -2,72 +2,18 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use weir_fleet::{Bus, BusAccess, BusEvent, BusMessage, Identity};
+use weir_fleet::{Bus, BusEvent, BusMessage};
 
 use crate::support::directory::Directory;
-use crate::support::nats::start_nats;
-use crate::support::process::{Output, Process};
+use crate::support::locked_fleet::{LockedFleet, made};
+use crate::support::process::Process;
 use crate::support::served::Served;
 use crate::support::wait::until;
 use crate::support::weir::WEIR;
-
-/// A fleet with two agents, and its bus.
-struct LockedFleet {
-    place: Directory,
-    address: String,
-    _nats: Process,
-}
-
-impl LockedFleet {
-    fn start() -> LockedFleet {
-        let place = Directory::new();
-        made(&place, "fleet");
-        let server = place.path().join("fleet/server");
-        // The port is the test's own.
-        let (nats, host) = start_nats(&server, &["-c", "nats.conf", "-a", "127.0.0.1", "-p", "-1"]);
-        LockedFleet { place, address: format!("tls://{host}"), _nats: nats }
-    }
-
-    fn identity(&self, name: &str) -> PathBuf {
-        self.place.path().join("fleet").join(name)
-    }
-
-    /// Returns weir with these words and an identity.
-    fn weir(&self, words: &str, identity: &Path) -> Command {
-        let mut command = Command::new(WEIR);
-        command.args(words.split_whitespace()).args(["--bus", &self.address, "--identity"]);
-        command.arg(identity).env_remove("WEIR_BUS");
-        command
-    }
-
-    /// Runs weir, and returns what it printed to standard error before it ended with 2.
-    #[track_caller]
-    fn refused(&self, words: &str, identity: &Path) -> String {
-        let Output { stderr, status, .. } = Process::start(&mut self.weir(words, identity)).wait();
-        assert_eq!(status.code(), Some(2), "{stderr}");
-        stderr
-    }
-
-    /// Connects to the bus as an identity.
-    fn connect(&self, name: &str, subjects: &[&str]) -> (Bus, Receiver<BusMessage>) {
-        let identity = Identity::read(&self.identity(name)).expect("it was made");
-        let access = BusAccess { address: self.address.clone(), identity: Some(identity) };
-        Bus::connect(&access, name, subjects).expect("the bus lets it in")
-    }
-}
-
-/// Makes a fleet in a directory.
-fn made(place: &Directory, name: &str) {
-    let words = ["fleet", "init", name, "--agents", "2"];
-    let output = Process::start(Command::new(WEIR).args(words).current_dir(place.path())).wait();
-    assert_eq!(output.code(), 0, "{output:?}");
-    assert!(output.stdout.contains("weir agent --bus tls://localhost"), "{output:?}");
-}
 
 /// Returns the payload of the next message within a second.
 fn next(messages: &Receiver<BusMessage>) -> Option<Vec<u8>> {
@@ -200,7 +146,7 @@ fn keys_are_for_one_user() {
             }
         }
     }
-    assert_eq!(files, 2 + 4 + 4 * 4, "authority, server, and four identities");
+    assert_eq!(files, 2 + 4 + 4 * 4 + 3, "authority, server, four identities, and keys of orders");
     let again = Command::new(WEIR).args(["fleet", "init", "--agents", "1"]).arg(&fleet).output();
     let again = again.expect("weir");
     assert_eq!(again.status.code(), Some(2), "{again:?}");

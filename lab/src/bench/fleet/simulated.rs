@@ -114,6 +114,7 @@ impl SimulatedAgents {
                 bus: BusAccess { address: bus.to_owned(), identity: None },
                 version: version.to_owned(),
                 cpus: 1,
+                may_write_rows: false,
                 runner: Arc::new(move |gate| {
                     Box::new(SimulatedRunner { load: of_agent.clone(), gate })
                 }),

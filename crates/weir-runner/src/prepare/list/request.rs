@@ -207,6 +207,7 @@ impl Common {
                 shown(path)
             );
         }
+        self.templates.access.check_file(path)?;
         let read = std::fs::read(path);
         let mut body = read.map_err(|error| anyhow!("{} cannot be read: {error}", shown(path)))?;
         let input = Input {

@@ -8,6 +8,7 @@ use weir_list::{Constants, Fields, ListFormat, RowOrder, Table, TableRows};
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{ALLOW_LOCAL, CONNECTIONS, ROWS, ROWS_ORDER};
 
+use crate::access::MachineAccess;
 use crate::errors::shown;
 use crate::spec::{ListSource, ListSpec, RowsOrder, RunSpec};
 
@@ -25,6 +26,7 @@ pub(super) struct Templates {
     of_rows: bool,
     /// True if fields of rows may read this machine.
     may_read: bool,
+    pub(super) access: MachineAccess,
 }
 
 impl Templates {
@@ -36,6 +38,7 @@ impl Templates {
         spec: &RunSpec,
         list: &ListSpec,
         format: Option<ListFormat>,
+        access: &MachineAccess,
     ) -> Result<Templates> {
         let is_own = [ListFormat::Urls, ListFormat::JsonLines, ListFormat::BodyLines];
         let is_own = format.is_some_and(|format| is_own.contains(&format));
@@ -68,6 +71,7 @@ impl Templates {
             input,
             of_rows: is_own || (spec.templates.everywhere && format.is_some()),
             may_read: is_typed || list.allow_local,
+            access: access.clone(),
         })
     }
 
@@ -111,7 +115,8 @@ impl Templates {
         if !text.contains("{{") {
             return Ok(text.to_owned());
         }
-        let constants = LocalConstants { may_read, secrets: RefCell::default() };
+        let access = &self.access;
+        let constants = LocalConstants { may_read, access, secrets: RefCell::default() };
         let table = self.table.as_ref().map(|rows| &*rows.table);
         let marked = mark(&mut marks.fields, text, table, &constants);
         marks.secrets.extend(constants.secrets.into_inner());
@@ -140,12 +145,13 @@ pub(super) struct Marks {
 }
 
 /// Values of this machine, if it may be read.
-struct LocalConstants {
+struct LocalConstants<'a> {
     may_read: bool,
+    access: &'a MachineAccess,
     secrets: RefCell<Vec<String>>,
 }
 
-impl LocalConstants {
+impl LocalConstants<'_> {
     fn check(&self, field: &str) -> Result<(), String> {
         match self.may_read {
             true => Ok(()),
@@ -156,23 +162,20 @@ impl LocalConstants {
     }
 }
 
-impl Constants for LocalConstants {
+impl Constants for LocalConstants<'_> {
     fn variable(&self, name: &str) -> Result<String, String> {
         self.check(&format!("env:{name}"))?;
-        let value = std::env::var(name);
-        let value = value.map_err(|_| format!("{{{{env:{name}}}}}: there is no such variable"))?;
+        let value = self.access.variable(name);
+        let value = value.map_err(|error| format!("{{{{env:{name}}}}}: {error}"))?;
         self.secrets.borrow_mut().push(value.clone());
         Ok(value)
     }
 
     fn file(&self, path: &str) -> Result<String, String> {
         self.check(&format!("file:{path}"))?;
-        let read = std::fs::read_to_string(path);
-        let text = read.map_err(|error| format!("{{{{file:{path}}}}}: {error}"))?;
-        // A line of a file, such as a token, ends with a line end.
-        let text = text.strip_suffix('\n').unwrap_or(&text);
-        let text = text.strip_suffix('\r').unwrap_or(text);
-        self.secrets.borrow_mut().push(text.to_owned());
-        Ok(text.to_owned())
+        let text = self.access.text_of(path);
+        let text = text.map_err(|error| format!("{{{{file:{path}}}}}: {error}"))?;
+        self.secrets.borrow_mut().push(text.clone());
+        Ok(text)
     }
 }

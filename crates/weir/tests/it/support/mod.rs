@@ -2,6 +2,7 @@
 //! wait for events without sleeping.
 
 pub(crate) mod directory;
+pub(crate) mod locked_fleet;
 pub(crate) mod nats;
 pub(crate) mod nginx;
 pub(crate) mod process;

@@ -1,0 +1,71 @@
+//! Access of a runner to its machine: the values of templates, files, and the limits that others
+//! have.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use crate::permissions::Permissions;
+
+/// Value of a constant that only agents have: it is planned with, and never sent.
+const ELSEWHERE: &str = "elsewhere";
+
+/// Access of runs to the machine on which they are planned.
+#[derive(Clone, Debug, Default)]
+pub enum MachineAccess {
+    /// All that its user has.
+    #[default]
+    Full,
+    /// As far as it is permitted: others specify the runs.
+    Limited(Arc<Permissions>),
+    /// The runs are planned here and carried out by agents, each with the values of its machine for
+    /// `{{env:NAME}}` and `{{file:PATH}}`.
+    ByAgents,
+}
+
+impl MachineAccess {
+    /// Returns the limits of runs; none if they have none.
+    pub(crate) fn permissions(&self) -> Option<&Permissions> {
+        match self {
+            MachineAccess::Limited(permissions) => Some(permissions),
+            MachineAccess::Full | MachineAccess::ByAgents => None,
+        }
+    }
+
+    /// Returns the value of an environment variable.
+    ///
+    /// # Errors
+    /// When it may not be read, or there is none; a message for the user.
+    pub(crate) fn variable(&self, name: &str) -> Result<String, String> {
+        if let MachineAccess::ByAgents = self {
+            return Ok(ELSEWHERE.to_owned());
+        }
+        let check = |permissions: &Permissions| permissions.check_variable(name);
+        self.permissions().map_or(Ok(()), check).map_err(|error| error.to_string())?;
+        std::env::var(name).map_err(|_| "there is no such variable".to_owned())
+    }
+
+    /// Returns the text of a file that a template names, without its last line end.
+    ///
+    /// # Errors
+    /// When it may not or cannot be read; a message for the user.
+    pub(crate) fn text_of(&self, path: &str) -> Result<String, String> {
+        if let MachineAccess::ByAgents = self {
+            return Ok(ELSEWHERE.to_owned());
+        }
+        self.check_file(Path::new(path)).map_err(|error| error.to_string())?;
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        // A line of a file, such as a token, ends with a line end.
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+    }
+
+    /// Checks that a file may be read.
+    ///
+    /// # Errors
+    /// When it may not.
+    pub(crate) fn check_file(&self, path: &Path) -> Result<()> {
+        self.permissions().map_or(Ok(()), |permissions| permissions.check_file(path))
+    }
+}
