@@ -106,10 +106,11 @@ fn cited(line: &str) -> impl Iterator<Item = &str> {
 /// The path that a finding names, the set of pages, and its limit.
 type Limit = (&'static str, &'static str, fn(&str) -> bool, usize);
 
+/// The last 1,300 words of all are the guide and the decision on Kubernetes.
 const LIMITS: [Limit; 3] = [
     ("METHOD.md", "it", |path| path == "METHOD.md", 11_400),
     ("docs/README.md", "docs/*.md", is_doc, 26_000),
-    ("README.md", "all Markdown", |_| true, 97_500),
+    ("README.md", "all Markdown", |_| true, 98_800),
 ];
 
 /// Limits on the words of the Markdown pages. Words are what `wc -w` counts.
@@ -207,7 +208,7 @@ mod tests {
         check_page("docs/A.md", 26_000, &[]);
         check_page("docs/A.md", 26_001, &["docs/README.md"]);
         check_page("docs/decisions/0001-a.md", 26_001, &[]);
-        check_page("docs/decisions/0001-a.md", 97_501, &["README.md"]);
+        check_page("docs/decisions/0001-a.md", 98_801, &["README.md"]);
         check_page("docs/measured/a.json", 95_000, &[]);
     }
 }
