@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
+use super::manifest::FleetManifestArgs;
 use super::values::positive_duration;
 
 /// The agents of a run.
@@ -201,6 +202,8 @@ pub(crate) enum FleetCommand {
     Status(BusArgs),
     /// Make the identities of a fleet, for a bus on a network
     Init(FleetInitArgs),
+    /// Print the Kubernetes objects of one run on a fleet, for kubectl apply -f -
+    Manifest(Box<FleetManifestArgs>),
     /// Report a run whose coordinator has ended, from what the bus keeps for a week
     Resume(FleetResumeArgs),
 }
