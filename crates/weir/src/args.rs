@@ -15,6 +15,7 @@ pub(crate) mod history;
 mod list;
 pub(crate) mod live;
 pub(crate) mod load;
+pub(crate) mod manifest;
 pub(crate) mod metrics;
 pub(crate) mod pages;
 mod peers;

@@ -10,6 +10,8 @@ pub(crate) mod doctor;
 mod fleet;
 pub(crate) mod history;
 pub(crate) mod man;
+#[cfg(feature = "fleet")]
+mod manifest;
 mod recorded;
 pub(crate) mod report;
 pub(crate) mod rerun;

@@ -5,8 +5,9 @@ mod permissions;
 mod private_bus;
 
 use std::collections::BTreeMap;
-use std::env;
 use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{env, thread};
 
 use anyhow::{Context, Result, bail};
 use weir_fleet::{
@@ -19,6 +20,9 @@ use crate::args::fleet::{AgentCount, BusArgs, FleetArgs, LossChoice, PlaceChoice
 
 use local_agent::LocalAgent;
 use private_bus::PrivateBus;
+
+/// Time between two attempts to reach a bus that may not be there yet.
+const AGAIN: Duration = Duration::from_millis(250);
 
 /// Version that all parts of a fleet must have: also its commit, where it is known.
 pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("WEIR_COMMIT"));
@@ -57,7 +61,7 @@ pub(crate) fn runner(
         LossChoice::Stop => OnLoss::Stop,
         LossChoice::Continue => OnLoss::Continue,
     };
-    let runner = FleetRunner::connect(FleetSettings {
+    let settings = FleetSettings {
         bus: BusAccess { address, identity },
         agents: count.all,
         gather_ns: args.agents_within,
@@ -70,8 +74,29 @@ pub(crate) fn runner(
         weights: weights(&args.agent_weight)?,
         version: VERSION.trim_end().to_owned(),
         local,
-    })?;
+    };
+    let runner = within(args.bus_within, || false, || FleetRunner::connect(settings.clone()))?;
     Ok(Box::new(Fleet { runner, _agents: agents, _bus: private }))
+}
+
+/// Connects to a bus that may be there within a time only: again and again until it is there, or
+/// `is_ended`.
+///
+/// # Errors
+/// That of the last attempt.
+pub(crate) fn within<T>(
+    limit_ns: Option<u64>,
+    is_ended: impl Fn() -> bool,
+    connect: impl Fn() -> Result<T>,
+) -> Result<T> {
+    let begun = Instant::now();
+    let limit = Duration::from_nanos(limit_ns.unwrap_or(0));
+    loop {
+        match connect() {
+            Err(_) if begun.elapsed() < limit && !is_ended() => thread::sleep(AGAIN),
+            connected => return connected,
+        }
+    }
 }
 
 /// Checks that a bus on a network and agents with identities of their own are meant.

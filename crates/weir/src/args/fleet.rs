@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
+use super::manifest::FleetManifestArgs;
 use super::permissions::PermissionArgs;
 use super::values::positive_duration;
 
@@ -21,6 +22,10 @@ pub(crate) struct FleetArgs {
     /// nats://USER:PASSWORD@lab0:4222 [default: WEIR_BUS, or a bus on this machine]
     #[arg(long, value_name = "URL", requires = "agents", help_heading = "Fleet")]
     pub(crate) bus: Option<String>,
+    /// Longest wait until the bus is there [default: it must be there]
+    #[arg(long, value_name = "T", value_parser = positive_duration, requires = "bus",
+          help_heading = "Fleet")]
+    pub(crate) bus_within: Option<u64>,
     /// Longest wait until all agents are there
     #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "15s",
           requires = "agents", help_heading = "Fleet")]
@@ -150,9 +155,9 @@ const MOST: u32 = 1_000;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 An agent connects to the bus, waits for runs, and carries out its part of each that a coordinator
-begins: weir --agents N --bus URL. It ends by a signal; a load that is under way then ends in
-order, and its result is handed over. A load also ends by itself once the coordinator is not heard
-for 10 s.
+begins: weir --agents N --bus URL. It ends by a signal, or with --once after a run. A load that is
+under way at a signal ends in order, and its result is handed over. A load also ends by itself once
+the coordinator is not heard for 10 s.
 
 A load may connect to loopback alone, unless --allow gives other addresses. No coordinator widens
 what the flags below permit: a run that wants more is refused with the reason, and nothing is sent.
@@ -161,7 +166,7 @@ variable, with --permit env:TOKEN.
 
 With the address in WEIR_BUS, its password is in no list of processes.
 
-Exit status: 0 ended by a signal, 2 usage error or no bus at the address.
+Exit status: 0 ended by a signal or --once, 2 usage error or no bus at the address.
 
 Examples:
   nats-server --jetstream --addr 127.0.0.1
@@ -176,6 +181,12 @@ pub(crate) struct AgentArgs {
     /// the host's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Longest wait until the bus is there [default: it must be there]
+    #[arg(long, value_name = "T", value_parser = positive_duration)]
+    pub(crate) bus_within: Option<u64>,
+    /// End after the first run
+    #[arg(long)]
+    pub(crate) once: bool,
     /// Print nothing but errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -200,6 +211,8 @@ pub(crate) enum FleetCommand {
     Status(BusArgs),
     /// Make the identities of a fleet, for a bus on a network
     Init(FleetInitArgs),
+    /// Print the Kubernetes objects of one run on a fleet, for kubectl apply -f -
+    Manifest(Box<FleetManifestArgs>),
     /// Report a run whose coordinator has ended, from what the bus keeps for a week
     Resume(FleetResumeArgs),
 }

@@ -6,15 +6,16 @@ use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
 use weir_fleet::{AgentProcess, AgentSettings, Identity, Role, clock_name, on_this_machine};
+use weir_machine::Root;
 use weir_runner::credentials::split_userinfo;
 use weir_runner::{LocalRunner, MachineAccess, NoThread};
 use weir_sys::{Signal, Signals};
 
 use crate::args::fleet::AgentArgs;
-use crate::fleet::{VERSION, access};
+use crate::fleet::{VERSION, access, within};
 use crate::{runner, terminal};
 
-/// Serves as an agent until a signal comes.
+/// Serves as an agent until a signal comes, or for one run.
 ///
 /// # Errors
 /// When the bus cannot be reached, or a flag is wrong.
@@ -23,6 +24,9 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<ExitCode> {
     let name = name_of(args.name.clone(), bus.identity.as_ref())?;
     let received = await_signal()?;
     let cpus = weir_sys::usable_cpus().map_or(1, |cpus| cpus.len() as u32);
+    // In a container the cgroup may grant fewer than the mask has.
+    let quota = weir_machine::cpu_quota(&Root::machine());
+    let cpus = quota.map_or(cpus, |quota| cpus.min(quota.ceil() as u32).max(1));
     let shown = split_userinfo(&bus.address).0;
     let permissions = args.permissions.permissions();
     let targets = permissions.targets.to_string();
@@ -36,8 +40,10 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<ExitCode> {
         clock: clock_name(),
         runner: on_this_machine(&name, local),
         may_write_rows: args.permissions.may_write_rows(),
+        is_once: args.once,
     };
-    let agent = AgentProcess::start(settings)?;
+    let is_ended = || received.get().is_some();
+    let agent = within(args.bus_within, is_ended, || AgentProcess::start(settings.clone()))?;
     if !args.quiet {
         terminal::eprint_line(format_args!("agent {name} waits for runs on {shown}"));
         terminal::eprint_line(format_args!("targets: {targets}"));

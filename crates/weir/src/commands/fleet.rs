@@ -12,6 +12,7 @@ use weir_text::units;
 
 use crate::args::PrintForm;
 use crate::args::fleet::{BusArgs, FleetCommand, FleetInitArgs, FleetResumeArgs, NewAgents};
+use crate::commands::manifest::manifest;
 use crate::commands::run::{print, print_failure};
 use crate::fleet::access;
 use crate::interrupts::SignalState;
@@ -26,6 +27,7 @@ pub(crate) fn fleet(command: &FleetCommand) -> Result<ExitCode> {
     match command {
         FleetCommand::Status(bus) => status(bus),
         FleetCommand::Init(args) => init(args),
+        FleetCommand::Manifest(args) => manifest(args),
         FleetCommand::Resume(args) => resume(args),
     }
 }

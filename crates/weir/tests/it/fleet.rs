@@ -188,6 +188,35 @@ fn an_agent_that_is_ended_hands_its_part_over() {
     assert_eq!(first.wait().code(), 0);
 }
 
+/// A job of Kubernetes starts agents, bus and coordinator in any order, and is complete when its
+/// agents have ended.
+#[test]
+fn agents_for_one_run_wait_for_the_bus_and_end_after_it() {
+    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let (earlier, bus) = start_bus(&place);
+    drop(earlier);
+    let agent = |name: &str| {
+        let words = ["agent", "--once", "--bus-within", "60s", "--name", name, "--bus", &bus];
+        Process::start(Command::new(WEIR).args(words))
+    };
+    let agents = ["gen-1", "gen-2"].map(agent);
+    let words = format!(
+        "--agents 2 --bus {bus} --bus-within 60s --agents-within 60s --no-preflight -n 100 -c 4 \
+         --warmup 0"
+    );
+    let running = start(&directory, &words, Some(&server.url()));
+    let port = bus.rsplit_once(':').expect("a port").1;
+    let arguments = ["-a", "127.0.0.1", "-p", port, "-js", "-sd", ".", "-l", "log"];
+    let _nats = start_nats(place.path(), &arguments);
+    let output = running.wait();
+    assert_eq!(output.code(), 0, "{output:?}");
+    for agent in agents {
+        let ended = agent.wait();
+        assert_eq!(ended.code(), 0, "{ended:?}");
+    }
+    assert_eq!(document(&directory).accounting.ok, 100);
+}
+
 #[test]
 fn an_agent_of_another_version_is_refused_by_name() {
     let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
@@ -198,6 +227,7 @@ fn an_agent_of_another_version_is_refused_by_name() {
         version: "0.0.1".to_owned(),
         cpus: 1,
         clock: clock_name(),
+        is_once: false,
         runner: on_this_machine("gen-1", LocalRunner::default()),
         may_write_rows: false,
     });

@@ -198,6 +198,11 @@ fn agents_on_one_machine_are_one_command() {
 }
 
 #[test]
+fn a_manifest_is_one_command() {
+    check("kubernetes.md", 1);
+}
+
+#[test]
 fn a_list_has_the_traffic_of_a_shop() {
     check("real-traffic.md", 9);
 }

@@ -10,6 +10,7 @@ use weir_fleet::{Bus, BusEvent, BusMessage};
 
 use crate::support::directory::Directory;
 use crate::support::locked_fleet::{LockedFleet, made};
+use crate::support::nats::start_nats;
 use crate::support::process::Process;
 use crate::support::served::Served;
 use crate::support::wait::until;
@@ -156,4 +157,36 @@ fn keys_are_for_one_user() {
     let open = Command::new(WEIR).args(agent).arg(fleet.join("agent-1")).output().expect("weir");
     let text = String::from_utf8_lossy(&open.stderr).into_owned();
     assert!(text.contains("chmod 600") && open.status.code() == Some(2), "{text}");
+}
+
+#[test]
+fn the_certificate_of_an_agent_is_none_of_a_bus() {
+    let fleet = LockedFleet::start();
+    let stolen = fleet.identity("agent-1");
+    let text = "jetstream { store_dir: \"store\" }\ntls {\n  cert_file: \"cert.pem\"\n  key_file: \
+                \"key.pem\"\n  ca_file: \"ca.pem\"\n  verify: true\n}\n";
+    fs::write(stolen.join("nats.conf"), text).expect("the directory is the test's own");
+    let flags = ["-c", "nats.conf", "-a", "127.0.0.1", "-p", "-1"];
+    let (_nats, host) = start_nats(&stolen, &flags);
+    let mut agent = Command::new(WEIR);
+    agent.args(["agent", "--bus", &format!("tls://{host}"), "--identity"]);
+    agent.arg(fleet.identity("agent-2"));
+    let output = Process::start(&mut agent).wait();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(output.stderr.contains("invalid peer certificate"), "{output:?}");
+}
+
+#[test]
+fn an_agent_makes_and_removes_no_run() {
+    let fleet = LockedFleet::start();
+    let (coordinator, _) = fleet.connect("coordinator", &[]);
+    let (agent, _) = fleet.connect("agent-1", &[]);
+    coordinator.open_run("r").expect("a coordinator may");
+    coordinator.keep("r", "specification", b"all").expect("a coordinator may");
+    agent.remove_run("r");
+    agent.open_run("s").expect_err("an agent may not");
+    agent.runs().expect_err("an agent may not");
+    assert_eq!(coordinator.runs().expect("a coordinator may"), ["r"]);
+    let kept = coordinator.kept("r", "specification").expect("the bus answers");
+    assert_eq!(kept, Some(b"all".to_vec()));
 }

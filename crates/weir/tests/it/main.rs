@@ -33,6 +33,7 @@ mod history;
 mod http2;
 mod https;
 mod identities;
+mod kubernetes;
 mod list_formats;
 mod lists;
 mod live;

@@ -115,6 +115,7 @@ impl SimulatedAgents {
                 version: version.to_owned(),
                 cpus: 1,
                 may_write_rows: false,
+                is_once: false,
                 runner: Arc::new(move |gate| {
                     Box::new(SimulatedRunner { load: of_agent.clone(), gate })
                 }),

@@ -1,0 +1,108 @@
+//! Flags of `weir fleet manifest`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values::positive_duration;
+
+/// Image that `make dist` makes.
+const IMAGE: &str = concat!("weir:", env!("CARGO_PKG_VERSION"));
+
+/// `weir fleet manifest`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The objects are a bus, a job of agents, a job of the coordinator, their secrets and network
+policies. The report is the log of the coordinator's job. The words after -- are those of weir
+without --agents and --bus; words with credentials are put into a secret. Without --fleet the
+identities are new ones, for this run alone. The output has private keys.
+
+Exit status: 0, 2 usage error.
+
+Examples:
+  weir fleet manifest --agents 8 --allow 10.0.0.0/8:443 -- -R 100k -c 512 -d 60s https://shop/ \\
+    | kubectl apply -f -
+  kubectl logs -f --pod-running-timeout=15m job/weir
+  kubectl delete job,deploy,svc,secret,netpol -l app.kubernetes.io/instance=weir")]
+pub(crate) struct FleetManifestArgs {
+    /// Number of agents, each a pod [default: those of --fleet]
+    #[arg(long, value_name = "N", required_unless_present = "fleet",
+          value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) agents: Option<u32>,
+    /// Addresses and ports that the agents may connect to, as in 10.0.0.0/8:443,
+    /// 10.1.2.3:80,8000-8010, [fd00::/8]:443 or any; repeatable; without it, none
+    #[arg(long, value_name = "CIDR[:PORTS]|any")]
+    pub(crate) allow: Vec<String>,
+    /// Highest rate of an agent
+    #[arg(long, value_name = "R")]
+    pub(crate) max_rate: Option<String>,
+    /// Most connections of an agent
+    #[arg(long, value_name = "C")]
+    pub(crate) max_connections: Option<String>,
+    /// Longest load of an agent
+    #[arg(long, value_name = "T")]
+    pub(crate) max_duration: Option<String>,
+    /// Permissions of the agents, as of weir agent
+    #[arg(long, value_name = "LIST")]
+    pub(crate) permit: Option<String>,
+    /// Name of the coordinator's job, with which the names of all objects begin
+    #[arg(long, value_name = "NAME", default_value = "weir", help_heading = "Objects")]
+    pub(crate) name: String,
+    /// Namespace of all objects [default: that of kubectl]
+    #[arg(long, value_name = "NS", help_heading = "Objects")]
+    pub(crate) namespace: Option<String>,
+    /// Image of all containers
+    #[arg(long, value_name = "REF", default_value = IMAGE, help_heading = "Objects")]
+    pub(crate) image: String,
+    /// Directory of weir fleet init --host NAME-nats, with the identities [default: new ones]
+    #[arg(long, value_name = "DIR", help_heading = "Objects")]
+    pub(crate) fleet: Option<PathBuf>,
+    /// Address of a bus that is there already, tls://HOST[:PORT], of the fleet in --fleet [default:
+    /// a bus of its own]
+    #[arg(long, value_name = "URL", requires = "fleet", help_heading = "Objects")]
+    pub(crate) bus: Option<String>,
+    /// Claim of a volume, on which the coordinator writes NAME.json, and the files of -o
+    #[arg(long, value_name = "CLAIM", help_heading = "Objects")]
+    pub(crate) results_claim: Option<String>,
+    /// CPUs of each agent, whole ones
+    #[arg(long, value_name = "N", default_value_t = 2,
+          value_parser = clap::value_parser!(u32).range(1..=1_024), help_heading = "Pods")]
+    pub(crate) cpus: u32,
+    /// Memory of each agent
+    #[arg(long, value_name = "SIZE", default_value = "2Gi", help_heading = "Pods")]
+    pub(crate) memory: String,
+    /// Spread agents evenly over the nodes: required, then an agent waits for a node, or preferred
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "required|preferred",
+        help_heading = "Pods"
+    )]
+    pub(crate) spread: SpreadChoice,
+    /// Seccomp profile: RuntimeDefault, Unconfined, or the path of one that each node has below
+    /// /var/lib/kubelet/seccomp
+    #[arg(long, value_name = "PROFILE", default_value = "RuntimeDefault", help_heading = "Pods")]
+    pub(crate) seccomp_profile: String,
+    /// Longest time of both jobs, with the wait for nodes and images
+    #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "1h",
+          help_heading = "Pods")]
+    pub(crate) deadline: u64,
+    /// Time for which ended jobs and their logs are kept
+    #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "24h",
+          help_heading = "Pods")]
+    pub(crate) keep: u64,
+    /// The words of weir: options and URL
+    #[arg(last = true, required = true, value_name = "OPTIONS URL")]
+    pub(crate) words: Vec<String>,
+}
+
+/// Choices of `--spread`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SpreadChoice {
+    /// An agent waits until its node has room.
+    #[default]
+    Required,
+    /// Evenness is tried.
+    Preferred,
+}
