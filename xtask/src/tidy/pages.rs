@@ -106,10 +106,11 @@ fn cited(line: &str) -> impl Iterator<Item = &str> {
 /// The path that a finding names, the set of pages, and its limit.
 type Limit = (&'static str, &'static str, fn(&str) -> bool, usize);
 
+/// The last 300 and 500 words are for the image under seccomp profiles.
 const LIMITS: [Limit; 3] = [
     ("METHOD.md", "it", |path| path == "METHOD.md", 11_400),
-    ("docs/README.md", "docs/*.md", is_doc, 26_000),
-    ("README.md", "all Markdown", |_| true, 97_500),
+    ("docs/README.md", "docs/*.md", is_doc, 26_300),
+    ("README.md", "all Markdown", |_| true, 98_000),
 ];
 
 /// Limits on the words of the Markdown pages. Words are what `wc -w` counts.
@@ -204,10 +205,10 @@ mod tests {
     fn pages_with_too_many_words_are_found() {
         check_page("METHOD.md", 11_400, &[]);
         check_page("METHOD.md", 11_401, &["METHOD.md"]);
-        check_page("docs/A.md", 26_000, &[]);
-        check_page("docs/A.md", 26_001, &["docs/README.md"]);
-        check_page("docs/decisions/0001-a.md", 26_001, &[]);
-        check_page("docs/decisions/0001-a.md", 97_501, &["README.md"]);
+        check_page("docs/A.md", 26_300, &[]);
+        check_page("docs/A.md", 26_301, &["docs/README.md"]);
+        check_page("docs/decisions/0001-a.md", 26_301, &[]);
+        check_page("docs/decisions/0001-a.md", 98_001, &["README.md"]);
         check_page("docs/measured/a.json", 95_000, &[]);
     }
 }
