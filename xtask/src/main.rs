@@ -45,8 +45,10 @@ cargo xtask <task>
   accuracy [--quick] [--print] [--only V5,V9]
                               weir's figures against known truths, METHOD 2.1; the same for
                               docs/ACCURACY.md
-  dist [--only PART,…]        the packages in target/dist, installed and run in clean systems and
-                              built twice; parts: deny, packages, trial, minimal, crates, reproduce
+  dist [--only PART,…] [--write]
+                              the packages in target/dist, installed and run in clean systems and
+                              built twice; parts: deny, packages, trial, containers, minimal,
+                              crates, reproduce; --write: the table of docs/PACKAGES.md
   statistics                  SciPy's intervals, which tests of weir-stats compare with theirs
   guides [NAME …]             runs the commands of docs/guides against nginx, and puts their
                               output into the pages

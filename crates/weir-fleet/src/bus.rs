@@ -19,6 +19,7 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use weir_runner::credentials::{decoded, split_userinfo};
+use weir_text::setting::IDENTITY;
 
 use crate::identity::{AUTHORITY, BusAccess, CERTIFICATE, KEY, inbox_of};
 
@@ -117,7 +118,7 @@ impl Bus {
             let connecting = timeout(CONNECT_WITHIN, options.connect(server)).await;
             let connected = connecting.map_err(|_| anyhow!("no answer within 5 s"))?;
             // Its text has that of its causes.
-            let client = connected.map_err(|error| anyhow!("{error}"))?;
+            let client = connected.map_err(|error| refusal(&error.to_string(), access))?;
             for subject in subjects {
                 let subscription = client.subscribe((*subject).to_owned()).await?;
                 handle.spawn(pass_on(subscription, events.clone()));
@@ -310,6 +311,16 @@ impl<'p> KeptChunk<'p> {
     /// Returns the value, if this is all of it.
     fn whole(self) -> Option<Vec<u8>> {
         (digest(self.content) == self.digest).then(|| self.content.to_vec())
+    }
+}
+
+/// Returns the error of a connection that the server, or this side, has refused.
+fn refusal(text: &str, access: &BusAccess) -> anyhow::Error {
+    match &access.identity {
+        None if text.contains("certificate") => {
+            anyhow!("{text}; a bus of a fleet wants {IDENTITY}")
+        }
+        _ => anyhow!("{text}"),
     }
 }
 

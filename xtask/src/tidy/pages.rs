@@ -106,12 +106,12 @@ fn cited(line: &str) -> impl Iterator<Item = &str> {
 /// The path that a finding names, the set of pages, and its limit.
 type Limit = (&'static str, &'static str, fn(&str) -> bool, usize);
 
-/// The last 3,700 words of all, and 900 of docs/*.md, are the guide on Kubernetes, the page on attacks
-/// on a fleet, and decisions 0070 and 0071.
+/// The last 4,000 words of all, and 1,300 of docs/*.md, are the guide on Kubernetes, the page on
+/// attacks on a fleet, the image under seccomp profiles, and decisions 0070 and 0071.
 const LIMITS: [Limit; 3] = [
     ("METHOD.md", "it", |path| path == "METHOD.md", 11_400),
-    ("docs/README.md", "docs/*.md", is_doc, 26_900),
-    ("README.md", "all Markdown", |_| true, 101_200),
+    ("docs/README.md", "docs/*.md", is_doc, 27_300),
+    ("README.md", "all Markdown", |_| true, 101_500),
 ];
 
 /// Limits on the words of the Markdown pages. Words are what `wc -w` counts.
@@ -206,10 +206,10 @@ mod tests {
     fn pages_with_too_many_words_are_found() {
         check_page("METHOD.md", 11_400, &[]);
         check_page("METHOD.md", 11_401, &["METHOD.md"]);
-        check_page("docs/A.md", 26_900, &[]);
-        check_page("docs/A.md", 26_901, &["docs/README.md"]);
-        check_page("docs/decisions/0001-a.md", 26_001, &[]);
-        check_page("docs/decisions/0001-a.md", 98_801, &["README.md"]);
+        check_page("docs/A.md", 27_300, &[]);
+        check_page("docs/A.md", 27_301, &["docs/README.md"]);
+        check_page("docs/decisions/0001-a.md", 27_301, &[]);
+        check_page("docs/decisions/0001-a.md", 101_501, &["README.md"]);
         check_page("docs/measured/a.json", 95_000, &[]);
     }
 }

@@ -1,5 +1,6 @@
 //! Test whether io_uring is usable here, by using it.
 
+use std::fs;
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -38,14 +39,7 @@ const TOO_MUCH: usize = 4 << 20;
 /// The reason why it does not work, as a message for the user.
 pub(crate) fn probe_uring() -> io::Result<()> {
     let explained = |what: &str, error: io::Error| {
-        let why = match error.raw_os_error() {
-            Some(libc::EPERM | libc::EACCES) => {
-                " (forbidden by kernel.io_uring_disabled or a seccomp filter)"
-            }
-            Some(libc::ENOSYS) => " (the kernel has none, or a seccomp filter hides it)",
-            Some(libc::EINVAL) => " (the kernel is older than Linux 6.1)",
-            _ => "",
-        };
+        let why = reason(error.raw_os_error(), Restrictions::of_this_process());
         io::Error::new(error.kind(), format!("{what}: {error}{why}"))
     };
     let mut ring = Ring::new(8, 32).map_err(|error| explained("io_uring_setup", error))?;
@@ -64,6 +58,44 @@ pub(crate) fn probe_uring() -> io::Result<()> {
     let buffers = Buffers::new(&ring, 1, 1, false);
     drop(ring);
     buffers.map(drop).map_err(|error| explained("io_uring buffer ring", error))
+}
+
+/// Restrictions of system calls, as far as /proc tells them.
+#[derive(Clone, Copy)]
+struct Restrictions {
+    /// Value of `kernel.io_uring_disabled`; absent before Linux 6.6, or without /proc.
+    disabled: Option<u64>,
+    /// True if system calls pass a seccomp filter.
+    is_filtered: bool,
+}
+
+impl Restrictions {
+    fn of_this_process() -> Restrictions {
+        let disabled = fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        Restrictions {
+            disabled: disabled.ok().and_then(|text| text.trim().parse().ok()),
+            is_filtered: status.lines().any(|line| line == "Seccomp:\t2"),
+        }
+    }
+}
+
+/// Returns the reason for an error of io_uring(7), to append to a message.
+fn reason(code: Option<i32>, Restrictions { disabled, is_filtered }: Restrictions) -> String {
+    let is_disabled = disabled.is_some_and(|value| value > 0);
+    let text = match code {
+        Some(libc::EPERM | libc::EACCES) if is_disabled => {
+            return format!(": denied by kernel.io_uring_disabled = {}", disabled.unwrap_or(0));
+        }
+        Some(libc::EPERM | libc::EACCES) if is_filtered => ": denied by a seccomp filter",
+        // A kernel with io_uring has this setting, so it is not the kernel that lacks the call.
+        Some(libc::ENOSYS) if is_filtered && disabled.is_some() => ": denied by a seccomp filter",
+        Some(libc::ENOSYS) if is_filtered => ": the kernel has none, or a seccomp filter denies it",
+        Some(libc::ENOSYS) => ": the kernel has none",
+        Some(libc::EINVAL) => ": the kernel is older than Linux 6.1",
+        _ => "",
+    };
+    text.to_owned()
 }
 
 fn nop(ring: &mut Ring) -> io::Result<()> {
@@ -128,6 +160,22 @@ fn stalls_are_reported(ring: &mut Ring) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_names_the_restriction() {
+        let check = |code, disabled, is_filtered, expected: &str| {
+            assert_eq!(reason(Some(code), Restrictions { disabled, is_filtered }), expected);
+        };
+        let filter = ": denied by a seccomp filter";
+        check(libc::EPERM, Some(0), true, filter);
+        check(libc::EACCES, None, true, filter);
+        check(libc::ENOSYS, Some(0), true, filter);
+        check(libc::EPERM, Some(2), true, ": denied by kernel.io_uring_disabled = 2");
+        check(libc::EPERM, Some(0), false, "");
+        check(libc::ENOSYS, Some(0), false, ": the kernel has none");
+        check(libc::ENOSYS, None, true, ": the kernel has none, or a seccomp filter denies it");
+        check(libc::EINVAL, Some(0), true, ": the kernel is older than Linux 6.1");
+    }
 
     #[test]
     fn finds_what_the_backend_finds() {

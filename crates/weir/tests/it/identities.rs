@@ -50,7 +50,7 @@ fn who_has_no_identity_of_the_fleet_is_not_let_in() {
     let fleet = LockedFleet::start();
     let bare = Command::new(WEIR).args(["agent", "--bus", &fleet.address]).output().expect("weir");
     let text = String::from_utf8_lossy(&bare.stderr).into_owned();
-    assert!(bare.status.code() == Some(2) && text.contains("certificate"), "{text}");
+    assert!(bare.status.code() == Some(2) && text.contains("wants --identity"), "{text}");
     made(&fleet.place, "other");
     let other = fleet.place.path().join("other/agent-1");
     let unknown = fleet.refused("agent", &other);

@@ -46,11 +46,14 @@ impl System<'_> {
     }
 
     /// Checks that two agents with a bus of the package's own carry out a load. They need what a
-    /// container has: /proc, and a directory for files.
+    /// container has: /proc, devices, and a directory for files.
     pub(super) fn check_fleet(&self) -> Result<()> {
         let root = self.root.to_string_lossy();
-        let mounted = "mkdir -p \"$0/proc\" \"$0/dev/shm\" && mount -t proc proc \"$0/proc\" && \
-                       mount -t tmpfs tmpfs \"$0/dev/shm\" && exec chroot \"$0\" \"$@\"";
+        let mounted = "mkdir -p \"$0/proc\" \"$0/dev\" && mount -t proc proc \"$0/proc\" && \
+                       mount -t tmpfs tmpfs \"$0/dev\" && mkdir \"$0/dev/shm\" && \
+                       for name in null random urandom; do : > \"$0/dev/$name\" && \
+                       mount --bind \"/dev/$name\" \"$0/dev/$name\" || exit 1; done && \
+                       exec chroot \"$0\" \"$@\"";
         let server = ["chroot", &root, self.program, "serve", "--listen", "127.0.0.1:0"];
         let mut server = Guarded::start(&server)?;
         let url = server.listening_url()?;
