@@ -160,7 +160,7 @@ under way at a signal ends in order, and its result is handed over. A load also 
 the coordinator is not heard for 10 s.
 
 A load may connect to loopback alone, unless --allow gives other addresses. No coordinator widens
-what the flags below permit: a run that wants more is refused with the reason, and nothing is sent.
+what these flags permit: a run that wants more is refused with the reason, and nothing is sent.
 Header fields such as -H 'Authorization: Bearer {{env:TOKEN}}' have the value of each agent's own
 variable, with --permit env:TOKEN.
 
