@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use weir_fleet::{Bus, BusEvent, BusMessage};
+use weir_fleet::{Bus, BusAccess, BusEvent, BusMessage, Identity};
 
 use crate::support::directory::Directory;
 use crate::support::locked_fleet::{LockedFleet, made};
@@ -189,4 +189,26 @@ fn an_agent_makes_and_removes_no_run() {
     assert_eq!(coordinator.runs().expect("a coordinator may"), ["r"]);
     let kept = coordinator.kept("r", "specification").expect("the bus answers");
     assert_eq!(kept, Some(b"all".to_vec()));
+}
+
+#[test]
+fn an_identity_without_a_user_on_the_bus_is_shut_out() {
+    let place = Directory::new();
+    made(&place, "fleet");
+    let (fleet, server) = (place.path().join("fleet"), place.path().join("fleet/server"));
+    let text = fs::read_to_string(server.join("nats.conf")).expect("it was made");
+    // Its entry has three lines.
+    let at = text.find("    { user: \"agent-1.weir\"").expect("it has a user");
+    let end = at + text[at..].find("} } }\n").expect("it ends") + "} } }\n".len();
+    let others = [&text[..at], &text[end..]].concat();
+    fs::write(server.join("nats.conf"), others).expect("the directory is the test's own");
+    let flags = ["-c", "nats.conf", "-a", "127.0.0.1", "-p", "-1"];
+    let (_nats, host) = start_nats(&server, &flags);
+    let connect = |name: &str| {
+        let identity = Some(Identity::read(&fleet.join(name)).expect("it was made"));
+        Bus::connect(&BusAccess { address: format!("tls://{host}"), identity }, name, &[])
+    };
+    let refused = connect("agent-1").expect_err("it has no user").to_string();
+    assert!(refused.contains("the bus at"), "{refused}");
+    connect("agent-2").expect("it has one");
 }
