@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-use crate::authority::FleetPlan;
+use crate::fleet_directory::FleetPlan;
 use crate::identity::{CERTIFICATE, DESCRIPTION, IdentityFile, KEY, Role};
 
 /// Name and text of the files of one directory.

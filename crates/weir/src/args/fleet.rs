@@ -213,6 +213,10 @@ pub(crate) enum FleetCommand {
     Init(FleetInitArgs),
     /// Print the Kubernetes objects of one run on a fleet, for kubectl apply -f -
     Manifest(Box<FleetManifestArgs>),
+    /// Add agents to a fleet
+    Add(FleetAddArgs),
+    /// Remove identities from a fleet: its bus lets them in no more
+    Remove(FleetRemoveArgs),
     /// Report a run whose coordinator has ended, from what the bus keeps for a week
     Resume(FleetResumeArgs),
 }
@@ -258,6 +262,45 @@ pub(crate) struct FleetInitArgs {
     #[arg(long, value_name = "N", default_value_t = 365,
           value_parser = clap::value_parser!(u32).range(1..=3_650))]
     pub(crate) days: u32,
+}
+
+/// `weir fleet add`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It makes the identities in DIR, and writes DIR/server/users.conf anew. Copy that to the bus, and let
+it be read again: nats-server --signal reload.
+
+Example:
+  weir fleet add ./fleet agent-9 agent-10")]
+pub(crate) struct FleetAddArgs {
+    /// Directory of weir fleet init
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Names of the agents
+    #[arg(value_name = "NAME", required = true)]
+    pub(crate) names: Vec<String>,
+    /// Days for which the certificates are valid
+    #[arg(long, value_name = "N", default_value_t = 365,
+          value_parser = clap::value_parser!(u32).range(1..=3_650))]
+    pub(crate) days: u32,
+}
+
+/// `weir fleet remove`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It removes the identities from DIR, and writes DIR/server/users.conf anew. Copy that to the bus, and
+let it be read again: nats-server --signal reload. The bus then ends their connections, and lets
+them in no more, though their certificates are valid.
+
+Example:
+  weir fleet remove ./fleet agent-3")]
+pub(crate) struct FleetRemoveArgs {
+    /// Directory of weir fleet init
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Names of agents, or viewer
+    #[arg(value_name = "NAME", required = true)]
+    pub(crate) names: Vec<String>,
 }
 
 /// Names of the agents of a new fleet.

@@ -11,7 +11,9 @@ use weir_runner::InterruptStage;
 use weir_text::units;
 
 use crate::args::PrintForm;
-use crate::args::fleet::{BusArgs, FleetCommand, FleetInitArgs, FleetResumeArgs, NewAgents};
+use crate::args::fleet::{
+    BusArgs, FleetAddArgs, FleetCommand, FleetInitArgs, FleetRemoveArgs, FleetResumeArgs, NewAgents,
+};
 use crate::commands::manifest::manifest;
 use crate::commands::run::{print, print_failure};
 use crate::fleet::access;
@@ -27,6 +29,8 @@ pub(crate) fn fleet(command: &FleetCommand) -> Result<ExitCode> {
     match command {
         FleetCommand::Status(bus) => status(bus),
         FleetCommand::Init(args) => init(args),
+        FleetCommand::Add(args) => add(args),
+        FleetCommand::Remove(args) => remove(args),
         FleetCommand::Manifest(args) => manifest(args),
         FleetCommand::Resume(args) => resume(args),
     }
@@ -35,7 +39,7 @@ pub(crate) fn fleet(command: &FleetCommand) -> Result<ExitCode> {
 /// Makes the identities of a fleet, and prints what to do with them.
 fn init(args: &FleetInitArgs) -> Result<ExitCode> {
     let NewAgents(agents) = &args.agents;
-    let valid = Duration::from_hours(24 * u64::from(args.days));
+    let valid = days(args.days);
     let plan = FleetPlan { agents: agents.clone(), hosts: args.host.clone(), valid };
     plan.make(&args.directory)?;
     let directory = terminal::shown(&args.directory);
@@ -54,6 +58,33 @@ fn init(args: &FleetInitArgs) -> Result<ExitCode> {
         writeln!(out, "{directory}/ca.key makes further identities: keep it from all of them.")
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Adds agents to a fleet.
+fn add(args: &FleetAddArgs) -> Result<ExitCode> {
+    weir_fleet::add_agents(&args.directory, &args.names, days(args.days))?;
+    let directory = terminal::shown(&args.directory);
+    let made: Vec<String> = args.names.iter().map(|name| format!("{directory}/{name}")).collect();
+    print_changed(&directory, &format!("made {}", made.join(", ")))
+}
+
+/// Removes identities from a fleet.
+fn remove(args: &FleetRemoveArgs) -> Result<ExitCode> {
+    weir_fleet::remove_identities(&args.directory, &args.names)?;
+    let directory = terminal::shown(&args.directory);
+    print_changed(&directory, &format!("removed {}", args.names.join(", ")))
+}
+
+fn print_changed(directory: &str, change: &str) -> Result<ExitCode> {
+    terminal::print(|out| {
+        writeln!(out, "{change}")?;
+        writeln!(out, "copy {directory}/server/users.conf to the bus: nats-server --signal reload")
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn days(count: u32) -> Duration {
+    Duration::from_hours(24 * u64::from(count))
 }
 
 /// Prints the agents of a bus, and the runs that it keeps.

@@ -11,7 +11,7 @@ use weir_fleet::{Bus, BusAccess, BusEvent, BusMessage, Identity};
 use crate::support::directory::Directory;
 use crate::support::locked_fleet::{LockedFleet, made};
 use crate::support::nats::start_nats;
-use crate::support::process::Process;
+use crate::support::process::{Output, Process};
 use crate::support::served::Served;
 use crate::support::wait::until;
 use crate::support::weir::WEIR;
@@ -147,7 +147,7 @@ fn keys_are_for_one_user() {
             }
         }
     }
-    assert_eq!(files, 2 + 4 + 4 * 4 + 3, "authority, server, four identities, and keys of orders");
+    assert_eq!(files, 2 + 5 + 4 * 4 + 3, "authority, server, four identities, and keys of orders");
     let again = Command::new(WEIR).args(["fleet", "init", "--agents", "1"]).arg(&fleet).output();
     let again = again.expect("weir");
     assert_eq!(again.status.code(), Some(2), "{again:?}");
@@ -191,24 +191,65 @@ fn an_agent_makes_and_removes_no_run() {
     assert_eq!(kept, Some(b"all".to_vec()));
 }
 
+/// Runs `weir fleet` in the directory of a fleet's directory.
+fn changed(fleet: &LockedFleet, words: &str) -> Output {
+    let mut command = Command::new(WEIR);
+    command.arg("fleet").args(words.split_whitespace()).current_dir(fleet.place.path());
+    Process::start(&mut command).wait()
+}
+
 #[test]
-fn an_identity_without_a_user_on_the_bus_is_shut_out() {
-    let place = Directory::new();
-    made(&place, "fleet");
-    let (fleet, server) = (place.path().join("fleet"), place.path().join("fleet/server"));
-    let text = fs::read_to_string(server.join("nats.conf")).expect("it was made");
-    // Its entry has three lines.
-    let at = text.find("    { user: \"agent-1.weir\"").expect("it has a user");
-    let end = at + text[at..].find("} } }\n").expect("it ends") + "} } }\n".len();
-    let others = [&text[..at], &text[end..]].concat();
-    fs::write(server.join("nats.conf"), others).expect("the directory is the test's own");
-    let flags = ["-c", "nats.conf", "-a", "127.0.0.1", "-p", "-1"];
-    let (_nats, host) = start_nats(&server, &flags);
-    let connect = |name: &str| {
-        let identity = Some(Identity::read(&fleet.join(name)).expect("it was made"));
-        Bus::connect(&BusAccess { address: format!("tls://{host}"), identity }, name, &[])
+fn identities_are_added_and_shut_out_while_the_bus_runs() {
+    let fleet = LockedFleet::start();
+    let (coordinator, heard) = fleet.connect("coordinator", &["weir.agent.*.out"]);
+    let (first, _) = fleet.connect("agent-1", &[]);
+    let (second, _) = fleet.connect("agent-2", &[]);
+    let added = changed(&fleet, "add fleet gen-3");
+    assert_eq!(added.code(), 0, "{added:?}");
+    let removed = changed(&fleet, "remove fleet agent-1");
+    assert!(removed.stdout.contains("nats-server --signal reload"), "{removed:?}");
+    fleet.nats.signal(&["HUP"]);
+    let identity = |name: &str| Identity::read(&fleet.identity(name));
+    let third = until("the new user", || {
+        let access = BusAccess {
+            address: fleet.address.clone(),
+            identity: Some(identity("gen-3").expect("it was made")),
+        };
+        Bus::connect(&access, "gen-3", &[]).ok()
+    });
+    identity("agent-1").expect_err("its directory is gone");
+    let send = |bus: &Bus, name: &str| {
+        bus.send(format!("weir.agent.{name}.out"), name.as_bytes().to_vec());
     };
-    let refused = connect("agent-1").expect_err("it has no user").to_string();
-    assert!(refused.contains("the bus at"), "{refused}");
-    connect("agent-2").expect("it has one");
+    send(&first, "agent-1");
+    send(&second, "agent-2");
+    send(&third.0, "gen-3");
+    let mut heard: Vec<Vec<u8>> = (0..2).filter_map(|_| next(&heard)).collect();
+    heard.sort_unstable();
+    assert_eq!(heard, [b"agent-2".to_vec(), b"gen-3".to_vec()], "the bus has heard agent-1");
+    drop(coordinator);
+    // What its new agent takes is what the others do.
+    let signers = |name: &str| fs::read(fleet.identity(name).join("coordinators.txt"));
+    assert_eq!(signers("gen-3").expect("a list"), signers("agent-2").expect("a list"));
+}
+
+#[test]
+fn a_wrong_change_of_a_fleet_changes_nothing() {
+    let fleet = LockedFleet::start();
+    let users = || fs::read(fleet.identity("server").join("users.conf")).expect("it was made");
+    let before = users();
+    for (words, reason) in [
+        ("add fleet agent-1", "two identities have this name"),
+        ("add fleet a.b", "a name has"),
+        ("add fleet viewer", "two identities have this name"),
+        ("add nowhere a", "nowhere has no fleet"),
+        ("remove fleet agent-9", "there is no identity agent-9"),
+        ("remove fleet agent-1 agent-9", "there is no identity agent-9"),
+        ("remove fleet coordinator", "make the fleet anew"),
+    ] {
+        let output = changed(&fleet, words);
+        assert_eq!(output.status.code(), Some(2), "{words}: {output:?}");
+        assert!(output.stderr.contains(reason), "{words}: {output:?}");
+    }
+    assert_eq!(users(), before);
 }

@@ -16,7 +16,7 @@ use super::weir::WEIR;
 pub(crate) struct LockedFleet {
     pub(crate) place: Directory,
     pub(crate) address: String,
-    _nats: Process,
+    pub(crate) nats: Process,
 }
 
 impl LockedFleet {
@@ -26,7 +26,7 @@ impl LockedFleet {
         let server = place.path().join("fleet/server");
         // The port is the test's own.
         let (nats, host) = start_nats(&server, &["-c", "nats.conf", "-a", "127.0.0.1", "-p", "-1"]);
-        LockedFleet { place, address: format!("tls://{host}"), _nats: nats }
+        LockedFleet { place, address: format!("tls://{host}"), nats }
     }
 
     pub(crate) fn identity(&self, name: &str) -> PathBuf {
