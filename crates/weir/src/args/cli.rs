@@ -155,7 +155,7 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArgs),
     /// Take part in the runs of a fleet: weir --agents N
     Agent(fleet::AgentArgs),
-    /// The agents of a bus, and runs that have lost their coordinator
+    /// The agents of a bus, their identities, and runs that have lost their coordinator
     Fleet(fleet::FleetCommandArgs),
     /// Print the completions of a shell
     Completions(pages::CompletionsArgs),

@@ -1,4 +1,4 @@
-//! `weir fleet`: the agents of a bus, and runs that have lost their coordinator.
+//! `weir fleet`: the agents of a bus, their identities, and runs that have lost their coordinator.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -52,7 +52,8 @@ fn init(args: &FleetInitArgs) -> Result<ExitCode> {
             args.days
         )?;
         writeln!(out, "  bus      cd {directory}/server && nats-server -c nats.conf")?;
-        writeln!(out, "  agents   weir agent --bus tls://{host} --identity {directory}/{first}")?;
+        let flags = format!("--bus tls://{host} --identity {directory}/{first} --allow CIDR:PORTS");
+        writeln!(out, "  agents   weir agent {flags}")?;
         let flags = format!("--bus tls://{host} --identity {directory}/coordinator");
         writeln!(out, "  runs     weir --agents {count} {flags} URL")?;
         writeln!(out, "{directory}/ca.key makes further identities: keep it from all of them.")
