@@ -138,14 +138,15 @@ fn kubectl(directory: &Path, words: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
 }
 
-/// Starts a program in the directory, with its output in a file.
+/// Starts a program in the directory, with its output in a file. An API server whose store has
+/// ended ignores SIGTERM, so SIGKILL follows after 5 s.
 fn start(directory: &Path, name: &str, flags: &[&str]) -> Result<Guarded> {
     let program = match name {
         "etcd" => need_program(name, "fleet")?,
         _ => programs()?.join(name),
     };
     ensure!(program.exists(), "failed to find {name}: cargo xtask setup fleet");
-    let script = "cd \"$1\"; shift; log=$1; shift; exec \"$@\" >\"$log\" 2>&1";
+    let script = "cd \"$1\"; shift; log=$1; shift; exec timeout -k 5 10m \"$@\" >\"$log\" 2>&1";
     let mut words: Vec<OsString> = ["sh", "-c", script, "sh"].map(OsString::from).into();
     words.extend([directory.into(), format!("{name}.log").into(), program.into()]);
     words.extend(flags.iter().map(OsString::from));

@@ -88,8 +88,9 @@ impl Sandbox {
     /// next, so the process has the id of the command's, and is killed with the thread that starts
     /// it.
     pub(super) fn command(&self, node: &str, process: &SandboxProcess) -> Result<Command> {
-        let mut command = Command::new(need_program("nsenter", "fleet")?);
-        command.arg(format!("--net=/run/netns/{node}"));
+        // Here for the time until the change of the user, which ends it, and again behind that.
+        let mut command = Command::new(need_program("setpriv", "fleet")?);
+        command.args(["--pdeathsig", "KILL", "nsenter", &format!("--net=/run/netns/{node}")]);
         command.args(["unshare", "--mount", "sh", "-c", MOUNT, "sh"]);
         for (source, target) in &self.mounts {
             command.args([source, target]);
