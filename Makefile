@@ -29,6 +29,7 @@ bench: rust
 
 accuracy: rust
 	cargo xtask setup accuracy
+	cargo xtask setup fleet
 	cargo xtask accuracy
 
 dist: rust

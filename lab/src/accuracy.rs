@@ -26,6 +26,7 @@ mod everyday;
 mod faults;
 mod fleet;
 mod foreign;
+mod kubernetes;
 mod link;
 mod nats_versions;
 mod occupancy;
@@ -74,6 +75,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V37", fleet::fleet),
     Case::new("V38", trouble::trouble),
     Case::new("V39", nats_versions::nats_versions),
+    Case::new("V40", kubernetes::kubernetes),
     Case::new("V2", delivery::delivery).over("V2-tls", CaseTransport::Tls),
     Case::new("V2", delivery::delivery).over("V2-http2", CaseTransport::Http2 { streams: 10 }),
     Case::new("V5", stall::open_loop).over("V5-tls", CaseTransport::Tls),

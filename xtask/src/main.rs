@@ -45,6 +45,8 @@ cargo xtask <task>
   accuracy [--quick] [--print] [--only V5,V9]
                               weir's figures against known truths, METHOD 2.1; the same for
                               docs/ACCURACY.md
+  fleet [--quick] [--print]   the same of one case: the manifest of a fleet under the control plane
+                              of Kubernetes, as root; `setup fleet` builds it
   dist [--only PART,…] [--write]
                               the packages in target/dist, installed and run in clean systems and
                               built twice; parts: deny, packages, trial, containers, minimal,
@@ -57,7 +59,7 @@ cargo xtask <task>
   pages                       writes docs/ACCURACY.md, docs/PERFORMANCE.md and README.md's table
                               from the measured entries in docs/measured
   plots [--check]             builds the plot library of the HTML report, or compares it
-  setup test|bench|accuracy|dist
+  setup test|bench|accuracy|dist|fleet
                               installs what that needs and lacks
 ";
 
@@ -81,6 +83,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["plots"] => plots::write(),
         ["plots", "--check"] => plots::check(),
         ["accuracy" | "bench" | "guides" | "picture" | "statistics", ..] => lab(words),
+        ["fleet", options @ ..] => lab(&[&["accuracy", "--only", "V40"], options].concat()),
         ["setup", purpose] => setup::setup(purpose),
         [] | ["help" | "-h" | "--help"] => {
             print!("{HELP}");

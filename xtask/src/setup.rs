@@ -2,10 +2,12 @@
 //! package manager.
 //!
 //! As root it installs the missing programs. Otherwise it prints the commands to type, and fails if
-//! a required program is missing. It installs from no other source, with three exceptions, all into
+//! a required program is missing. It installs from no other source, with four exceptions, all into
 //! the build directory: programs that are crates, which cargo builds; packages from
-//! PyPI, because few systems have the needed version; and packages from npm, by
-//! lock files of the repository.
+//! PyPI, because few systems have the needed version; packages from npm, by
+//! lock files of the repository; and Kubernetes, which Go builds.
+
+mod kubernetes;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -26,8 +28,8 @@ pub(crate) fn setup(purpose: &str) -> Result<()> {
             // cargo-deny looks at the crates of all platforms, and fetches none.
             run(&mut cargo(&["fetch", "--locked"])?)?;
         }
-        "test" | "accuracy" => {}
-        _ => bail!("failed to read `{purpose}` as a purpose: use test, bench, accuracy or dist"),
+        "test" | "accuracy" | "fleet" => {}
+        _ => bail!("failed to read `{purpose}`: use test, bench, accuracy, dist or fleet"),
     }
     let find = || -> Vec<Need> { needs(purpose).filter(|need| !is_there(need.program)).collect() };
     let missing = find();
@@ -97,6 +99,9 @@ fn is_there(program: &str) -> bool {
     if program == HDRHISTOGRAM_JAR {
         return JAR_PLACES.iter().any(|place| Path::new(place).exists());
     }
+    if program == "go" {
+        return kubernetes::find_go().is_some();
+    }
     let others: &[&str] = match program {
         "chromium-headless-shell" => &["chromium", "chromium-browser", "google-chrome"],
         _ => &[],
@@ -146,6 +151,10 @@ fn install_packages(purpose: &str) -> Result<()> {
             install_python("hdrhistogram", "0.10.8")?;
             optional("SciPy", install_python("scipy", "1.17.1"));
             Ok(())
+        }
+        "fleet" => {
+            install_python(NATS_SERVER.0, NATS_SERVER.1)?;
+            kubernetes::build()
         }
         _ => Ok(()),
     }
@@ -276,7 +285,7 @@ mod tests {
 
     #[test]
     fn purposes_are_read() {
-        const PURPOSES: [&str; 4] = ["test", "bench", "accuracy", "dist"];
+        const PURPOSES: [&str; 5] = ["test", "bench", "accuracy", "dist", "fleet"];
         assert!(setup("demo").is_err());
         for row in PROGRAMS.lines().filter(|line| !line.starts_with('#')) {
             let mut purposes = row.split('|').skip(1).take(2).flat_map(str::split_whitespace);

@@ -43,7 +43,7 @@ pub(super) fn fleet(fixture: &Fixture) -> Result<Section> {
              names the agent, and its load has ended {LEASE_S} s after the cut."
         ),
     );
-    let machines = Machines::make()?;
+    let machines = Machines::make(&AGENTS)?;
     let _bus = FleetBus::start(&fixture.directory)?;
     let _agents = FleetAgent::start_all(fixture)?;
     let compared = whole(fixture, whole_s, &mut section)?;

@@ -36,7 +36,7 @@ pub(super) fn trouble(fixture: &Fixture) -> Result<Section> {
              another version takes a second program, and is left to the tests of weir-fleet."
         ),
     );
-    let machines = Machines::make()?;
+    let machines = Machines::make(&AGENTS)?;
     let mut scene = Scene { fixture, machines, bus: FleetBus::start(&fixture.directory)? };
     let events: [fn(&mut Scene<'_>) -> Result<Row>; 12] = [
         too_few,

@@ -109,7 +109,7 @@ type Limit = (&'static str, &'static str, fn(&str) -> bool, usize);
 /// The last 4,000 words of all, and 1,300 of docs/*.md, are the guide on Kubernetes, the page on
 /// attacks on a fleet, the image under seccomp profiles, and decisions 0070 and 0071.
 const LIMITS: [Limit; 3] = [
-    ("METHOD.md", "it", |path| path == "METHOD.md", 11_400),
+    ("METHOD.md", "it", |path| path == "METHOD.md", 11_420),
     ("docs/README.md", "docs/*.md", is_doc, 27_300),
     ("README.md", "all Markdown", |_| true, 101_500),
 ];
@@ -204,8 +204,8 @@ mod tests {
 
     #[test]
     fn pages_with_too_many_words_are_found() {
-        check_page("METHOD.md", 11_400, &[]);
-        check_page("METHOD.md", 11_401, &["METHOD.md"]);
+        check_page("METHOD.md", 11_420, &[]);
+        check_page("METHOD.md", 11_421, &["METHOD.md"]);
         check_page("docs/A.md", 27_300, &[]);
         check_page("docs/A.md", 27_301, &["docs/README.md"]);
         check_page("docs/decisions/0001-a.md", 27_301, &[]);
