@@ -166,7 +166,8 @@ variable, with --permit env:TOKEN.
 
 With the address in WEIR_BUS, its password is in no list of processes.
 
-Exit status: 0 ended by a signal or --once, 2 usage error or no bus at the address.
+Exit status: 0 ended by a signal, or with --once after a run; with --once 130 (SIGINT) or 143
+(SIGTERM) if a signal came first; 2 usage error or no bus at the address.
 
 Examples:
   nats-server --jetstream --addr 127.0.0.1

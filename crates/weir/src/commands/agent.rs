@@ -13,7 +13,7 @@ use weir_sys::{Signal, Signals};
 
 use crate::args::fleet::AgentArgs;
 use crate::fleet::{VERSION, access, within};
-use crate::{runner, terminal};
+use crate::{exit, runner, terminal};
 
 /// Serves as an agent until a signal comes, or for one run.
 ///
@@ -49,7 +49,11 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<ExitCode> {
         terminal::eprint_line(format_args!("targets: {targets}"));
     }
     agent.serve(|| received.get().map(|signal| signal.name().to_owned()));
-    Ok(ExitCode::SUCCESS)
+    match received.get().filter(|_| args.once) {
+        // A job of one run has not done it.
+        Some(signal) => Ok(exit::of_signal(*signal).into()),
+        None => Ok(ExitCode::SUCCESS),
+    }
 }
 
 /// Starts the thread that waits for signals, and returns the place of the first one.

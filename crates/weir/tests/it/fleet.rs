@@ -218,6 +218,21 @@ fn agents_for_one_run_wait_for_the_bus_and_end_after_it() {
 }
 
 #[test]
+fn an_agent_of_one_run_that_is_ended_before_it_has_failed() {
+    let place = Directory::new();
+    let (_nats, bus) = start_bus(&place);
+    let mut command = Command::new(WEIR);
+    let agent = Process::start(command.args(["agent", "--once", "--name", "gen-1", "--bus", &bus]));
+    until("the agent", || {
+        let status = Command::new(WEIR).args(["fleet", "status", "--bus", &bus]).output();
+        let text = String::from_utf8_lossy(&status.expect("weir").stdout).into_owned();
+        text.contains("gen-1   free").then_some(())
+    });
+    agent.signal(&["TERM"]);
+    assert_eq!(agent.wait().code(), 143);
+}
+
+#[test]
 fn an_agent_of_another_version_is_refused_by_name() {
     let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
     let (_nats, bus) = start_bus(&place);
