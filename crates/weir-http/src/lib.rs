@@ -20,6 +20,7 @@ pub mod h2;
 mod head;
 mod raw;
 pub mod server;
+pub mod sse;
 
 mod budget;
 mod error;

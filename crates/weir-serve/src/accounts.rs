@@ -5,9 +5,12 @@ use std::sync::Arc;
 use weir_io::Nanos;
 
 use crate::connection::Connection;
+use crate::draws::Draws;
+use crate::event_stream::EventProgress;
 use crate::fault::FaultKind;
 use crate::log::{Arrival, ArrivalLog, LogPlace};
 use crate::request::ServedRequest;
+use crate::response::Response;
 use crate::stats::{Counters, Shared, add};
 use crate::units::parse_digits;
 
@@ -73,6 +76,19 @@ impl Accounts {
             connection.owed -= 1;
             add(&self.counters().abandoned, 1);
         }
+    }
+
+    /// Makes a response a stream of events, and counts it, unless it has no body.
+    #[cold]
+    pub(crate) fn begin_events(&self, response: &mut Response, draws: Draws) {
+        response.body_bytes = 0;
+        let route = response.route;
+        let Some(settings) = self.shared.event_stream(route).filter(|_| response.has_body()) else {
+            return;
+        };
+        let progress = EventProgress::new(settings, self.shared.take_stream(route), draws);
+        response.events = Some(Box::new(progress));
+        add(&self.counters().event_streams, 1);
     }
 
     pub(crate) fn injected(&self, kind: FaultKind) {

@@ -4,8 +4,11 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use weir_http::server::response_has_body;
+
 use crate::content_coding::ContentCoding;
 use crate::delay::Delay;
+use crate::event_stream::EventStream;
 use crate::extra_header::ExtraHeader;
 use crate::fault::Fault;
 use crate::http_version::{Http2Options, HttpVersion};
@@ -35,6 +38,9 @@ pub struct Behaviour {
     pub framing: Framing,
     /// `--drip K@SPACING`: the body is sent in pieces.
     pub drip: Option<Drip>,
+    /// `--events`: responses are streams of events, which have neither `body_bytes` nor pieces, and
+    /// are framed as [`Framing::of_events`].
+    pub events: Option<EventStream>,
     /// `--header`: header lines added to every response, in order.
     pub headers: Vec<ExtraHeader>,
     /// `--routes`: responses by path. They take the place of `status`, `body_bytes`, `headers` and
@@ -83,6 +89,7 @@ impl Default for Behaviour {
             body_bytes: 14,
             framing: Framing::Length,
             drip: None,
+            events: None,
             headers: Vec::new(),
             routes: Routes::default(),
             close: false,
@@ -127,14 +134,33 @@ impl Behaviour {
         let of_all = self.headers.iter().filter(|header| !is_of_route(&header.name));
         let pair = |header: &'a ExtraHeader| (&*header.name, &*header.value);
         let mut fields: Vec<_> = of_all.chain(of_route).map(pair).collect();
-        if !fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
-            fields.insert(0, ("Content-Type", "text/plain"));
+        let has_events = self.event_stream(route).is_some();
+        let media_type = if has_events { "text/event-stream" } else { "text/plain" };
+        let missing = |name: &str| !fields.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let (is_untyped, is_uncontrolled) = (missing("content-type"), missing("cache-control"));
+        if is_untyped {
+            fields.insert(0, ("Content-Type", media_type));
+        }
+        if is_uncontrolled && has_events {
+            fields.push(("Cache-Control", "no-store"));
         }
         let coding = route.map_or(ContentCoding::Identity, |route| route.coding);
         if coding != ContentCoding::Identity {
             fields.push(("Content-Encoding", coding.name()));
         }
         fields
+    }
+
+    /// Returns the behaviour towards requests that get no stream of events.
+    pub(crate) fn without_events(&self) -> Behaviour {
+        Behaviour { events: None, routes: Routes::default(), ..self.clone() }
+    }
+
+    /// Returns the stream of events that responses are: the route's, or the behaviour's if the
+    /// route has no body of its own.
+    pub(crate) fn event_stream<'a>(&'a self, route: Option<&'a Route>) -> Option<&'a EventStream> {
+        let own = route.and_then(|route| route.events.as_ref());
+        own.or(self.events.as_ref().filter(|_| route.is_none_or(|route| route.body.is_none())))
     }
 
     /// True if each response is submitted by itself, so that its send time is accurate.
@@ -156,6 +182,17 @@ pub enum Framing {
     },
     /// The end of the connection.
     UntilClose,
+}
+
+impl Framing {
+    /// Returns the framing of a stream of events, whose length is not known ahead.
+    pub(crate) fn of_events(self, is_http10: bool) -> Framing {
+        match self {
+            _ if is_http10 => Framing::UntilClose,
+            Framing::Length => Framing::Chunked { chunk_bytes: Behaviour::CHUNK_MAX_BYTES },
+            framing => framing,
+        }
+    }
 }
 
 /// A body in pieces: written `8@10ms`, eight pieces ten milliseconds apart, the first together with
@@ -208,6 +245,8 @@ impl Behaviour {
         let of_streams = self.faults.iter().find(|fault| fault.kind.is_of_streams());
         let (pieces_max, streams_max) = (Behaviour::PIECES_MAX, Http2Options::STREAMS_MAX);
         let chunks = 1..=Behaviour::CHUNK_MAX_BYTES;
+        let mut of_routes = self.routes.iter().map(|prepared| &prepared.route);
+        let has_events = self.events.is_some() || of_routes.any(|route| route.events.is_some());
         let problem = if !status_is_valid(self.status) {
             format!("--status {} is no final status: use 200 to 599", self.status)
         } else if self.body_bytes > Behaviour::BODY_MAX_BYTES {
@@ -218,6 +257,14 @@ impl Behaviour {
             "HTTP/1.0 has no chunked coding: leave out one of the two".to_owned()
         } else if self.drip.is_some_and(|drip| !(1..=pieces_max).contains(&drip.pieces)) {
             format!("a drip has 1 to {pieces_max} pieces")
+        } else if let Some(Err(error)) = self.events.as_ref().map(EventStream::check) {
+            format!("--events: {error}")
+        } else if self.events.is_some() && self.drip.is_some() {
+            "--events are sent one by one: leave out --drip, or use --gap".to_owned()
+        } else if self.events.is_some() && !response_has_body(self.status, false) {
+            format!("--status {} has no body for --events: use 200", self.status)
+        } else if has_events && self.mode == Mode::Fifo {
+            "events have times of their own: use --mode concurrent with --events".to_owned()
         } else if is_http1 && self.http == HttpVersion::Http2 {
             "HTTP/1.0 is not HTTP/2: leave out one of the two".to_owned()
         } else if let Some(fault) = of_streams.filter(|_| is_http1) {
@@ -351,5 +398,27 @@ mod tests {
             "--fault reset-stream:1/2 needs HTTP/2",
         );
         check(|o| o.behaviour.idle_timeout = Some(Duration::ZERO), "leave it out");
+        check(|o| o.behaviour.events = Some(EventStream::of(0)), "--events: a stream has 1 to");
+        check(
+            |o| {
+                o.behaviour.events = Some(EventStream::of(1));
+                o.behaviour.drip = "2@1ms".parse().ok();
+            },
+            "leave out --drip",
+        );
+        check(
+            |o| {
+                o.behaviour.events = Some(EventStream::of(1));
+                o.behaviour.status = 204;
+            },
+            "--status 204 has no body",
+        );
+        check(
+            |o| {
+                o.behaviour.events = Some(EventStream::of(1));
+                o.behaviour.mode = Mode::Fifo;
+            },
+            "use --mode concurrent",
+        );
     }
 }

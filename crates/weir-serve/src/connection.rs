@@ -27,7 +27,8 @@ pub(crate) struct Connection {
     pub(crate) queued: u32,
     /// Counted requests without a response yet.
     pub(crate) owed: u32,
-    /// Time at which the last piece of the last queued response is due. In HTTP/2, time of the
+    /// Time at which the last piece of the last queued response is due, [`Nanos::MAX`] for a stream
+    /// of events, whose end is not computed. In HTTP/2, time of the
     /// settings, before which no response leaves.
     pub(crate) last_due_at: Nanos,
     pub(crate) last_traffic_at: Nanos,

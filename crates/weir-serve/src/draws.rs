@@ -16,6 +16,11 @@ impl Draws {
         Draws { key: scramble(seeded ^ index.wrapping_mul(STEP)) }
     }
 
+    /// Returns draws of their own for part `part` of the request.
+    pub(crate) fn nested(self, part: u64) -> Draws {
+        Draws::new(self.key, part)
+    }
+
     /// Returns the number of lane `lane`, uniform in (0, 1]. Never zero, so its logarithm is
     /// finite.
     pub fn uniform(self, lane: u64) -> f64 {

@@ -63,12 +63,21 @@ pub(crate) struct Owed {
 #[derive(Debug)]
 struct BodyRest {
     stream: u32,
-    /// The whole body; `None` for filler.
-    bytes: Option<Arc<[u8]>>,
+    bytes: BodyBytes,
     /// The bytes of the body that are left.
     left: Range<u64>,
     /// True if no more pieces follow.
     is_whole: bool,
+}
+
+/// Bytes of a body.
+#[derive(Debug)]
+enum BodyBytes {
+    Filler,
+    /// The whole body, which all responses share.
+    Shared(Arc<[u8]>),
+    /// The texts that were queued since all before them had been sent.
+    Own(Vec<u8>),
 }
 
 /// An event of a stream.
@@ -208,10 +217,35 @@ impl Http2 {
                 body.is_whole |= is_last;
             }
             None => {
-                let bytes = bytes.cloned();
-                self.bodies.push_back(BodyRest { stream, bytes, left: range, is_whole: is_last });
+                let bytes = bytes.cloned().map_or(BodyBytes::Filler, BodyBytes::Shared);
+                let (left, is_whole) = (range, is_last);
+                self.bodies.push_back(BodyRest { stream, bytes, left, is_whole });
             }
         }
+    }
+
+    /// Queues what `push` appends, the next bytes of a body that is queued by this method alone.
+    /// `is_last` is true if the body ends with them.
+    pub(crate) fn push_text(
+        &mut self,
+        stream: u32,
+        is_last: bool,
+        push: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let place = match self.bodies.iter().position(|body| body.stream == stream) {
+            Some(place) => place,
+            None => {
+                let bytes = BodyBytes::Own(Vec::new());
+                self.bodies.push_back(BodyRest { stream, bytes, left: 0..0, is_whole: false });
+                self.bodies.len() - 1
+            }
+        };
+        let body = &mut self.bodies[place];
+        if let BodyBytes::Own(bytes) = &mut body.bytes {
+            push(bytes);
+            body.left.end = bytes.len() as u64;
+        }
+        body.is_whole |= is_last;
     }
 
     /// Queues any bytes after the frames that can be sent now.
@@ -272,13 +306,13 @@ impl Http2 {
 impl BodyRest {
     /// Returns the next `count` bytes, at most those of a frame.
     fn next(&self, count: usize) -> &[u8] {
-        match &self.bytes {
-            None => &FRAME[..count],
-            Some(bytes) => {
-                let start = usize::try_from(self.left.start).expect("within the body");
-                &bytes[start..start + count]
-            }
-        }
+        let bytes = match &self.bytes {
+            BodyBytes::Filler => return &FRAME[..count],
+            BodyBytes::Shared(bytes) => &bytes[..],
+            BodyBytes::Own(bytes) => bytes,
+        };
+        let start = usize::try_from(self.left.start).expect("within the body");
+        &bytes[start..start + count]
     }
 }
 

@@ -43,6 +43,11 @@ impl<T> Pending<T> {
         self.next_turn
     }
 
+    /// Returns the items in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.things.iter().flatten()
+    }
+
     /// Adds an item whose turn is after all those before.
     pub(crate) fn add(&mut self, due: Nanos, thing: T) {
         let turn = self.next_turn();

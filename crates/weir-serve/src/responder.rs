@@ -50,6 +50,7 @@ struct Reply {
     body_bytes: u64,
     delay: Delay,
     route: Option<Routed>,
+    has_events: bool,
 }
 
 /// State and decisions of one worker.
@@ -345,12 +346,13 @@ impl Responder {
             Mode::Fifo => self.fifo.depart(at, delay_ns),
         };
         let framing = match behaviour.framing {
+            framing if reply.has_events => framing.of_events(request.is_http10 || behaviour.http10),
             Framing::Chunked { .. } if request.is_http10 => Framing::UntilClose,
             framing => framing,
         };
         let is_last = behaviour.requests_per_connection.is_some_and(|limit| taken >= limit);
         let must_close = is_last || framing == Framing::UntilClose;
-        let response = Response {
+        let mut response = Response {
             stream,
             body_bytes: reply.body_bytes,
             route: reply.route,
@@ -362,6 +364,9 @@ impl Responder {
             log_place,
             ..Response::bare(ResponseKind::Ordinary, reply.status, at)
         };
+        if reply.has_events {
+            self.accounts.begin_events(&mut response, draws);
+        }
         self.line_up(conn, response, fault, due_at, at);
     }
 
@@ -372,13 +377,14 @@ impl Responder {
         if let Some(index) = request.route {
             return self.route_reply(index);
         }
-        let Behaviour { status, body_bytes, delay, .. } = &self.shared.behaviour;
+        let Behaviour { status, body_bytes, delay, events, .. } = &self.shared.behaviour;
         let overrides = &request.overrides;
         Reply {
             status: overrides.status.unwrap_or(*status),
             body_bytes: overrides.body_bytes.unwrap_or(*body_bytes),
             delay: overrides.delay.unwrap_or(*delay),
             route: None,
+            has_events: events.is_some(),
         }
     }
 
@@ -388,11 +394,13 @@ impl Responder {
         let Behaviour { status, body_bytes, delay, routes, .. } = &self.shared.behaviour;
         let is_broken = self.shared.take_route(index);
         let prepared = routes.get(index);
+        let route = Some(Routed { index, is_broken });
         Reply {
             status: prepared.status(is_broken).unwrap_or(*status),
             body_bytes: prepared.body_bytes(is_broken).unwrap_or(*body_bytes),
             delay: prepared.route.delay.unwrap_or(*delay),
-            route: Some(Routed { index, is_broken }),
+            route,
+            has_events: self.shared.event_stream(route).is_some(),
         }
     }
 
@@ -432,13 +440,19 @@ impl Responder {
                 && response.has_body()
                 && response.body_bytes > 0
         });
-        let (pieces, spacing_ns) = drip.map_or((1, 0), |drip| (drip.pieces, span_ns(drip.spacing)));
+        let (pieces, spacing_ns) = match &response.events {
+            Some(events) => (events.events + 1, 0),
+            None => drip.map_or((1, 0), |drip| (drip.pieces, span_ns(drip.spacing))),
+        };
         let turn = self.waiting.next_turn();
         let is_stream = response.stream != 0;
         let connection = &mut self.connections[conn.index()];
         connection.is_ending |= response.persistence == Persistence::Close;
         let life = connection.life;
         let is_behind = connection.queued > 0 && !is_stream;
+        if is_behind && connection.last_due_at == Nanos::MAX {
+            connection.last_due_at = all_sent_at(&self.waiting, &self.shared, conn, life);
+        }
         let first_due_at =
             if is_behind || is_stream { ready_at.max(connection.last_due_at) } else { ready_at };
         let is_later = is_behind || first_due_at > at || pieces > 1;
@@ -448,7 +462,10 @@ impl Responder {
                 Some(http2) => http2.owe(response.stream, Owed::by(&response)),
                 None => {
                     let span_ns = spacing_ns * u64::from(pieces - 1);
-                    connection.last_due_at = first_due_at.after(span_ns);
+                    // The end of a stream of events is computed if a response waits for it.
+                    let ends_at = |_: &_| Nanos::MAX;
+                    let last_due_at = first_due_at.after(span_ns);
+                    connection.last_due_at = response.events.as_ref().map_or(last_due_at, ends_at);
                 }
             }
             connection.queued += 1;
@@ -512,8 +529,12 @@ impl Responder {
             self.accounts.answered(connection, is_counted, due.response.log_place, now);
             return true;
         }
-        let spacing = self.shared.behaviour.drip.map_or(0, |drip| span_ns(drip.spacing));
-        let due_at = due.first_due_at.after(spacing * u64::from(due.piece));
+        let due_at = if due.response.events.is_some() {
+            due.response.next_event_at(&self.shared)
+        } else {
+            let spacing = self.shared.behaviour.drip.map_or(0, |drip| span_ns(drip.spacing));
+            due.first_due_at.after(spacing * u64::from(due.piece))
+        };
         self.waiting.push(due_at, due.turn, Waiting::Response(due));
         false
     }
@@ -539,4 +560,17 @@ impl Responder {
     pub(crate) fn connection(&self, conn: ConnId) -> &Connection {
         &self.connections[conn.index()]
     }
+}
+
+/// Returns the time at which all responses that wait on a connection of HTTP/1 are sent. Only a
+/// client that pipelines behind a stream of events needs it.
+#[cold]
+fn all_sent_at(waiting: &Pending<Waiting>, shared: &Shared, conn: ConnId, life: u32) -> Nanos {
+    let sent_at = |waiting: &Waiting| match waiting {
+        Waiting::Response(due) if due.conn == conn && due.life == life => {
+            due.first_due_at.max(due.response.events_end_at(shared))
+        }
+        _ => Nanos::ZERO,
+    };
+    waiting.iter().map(sent_at).max().unwrap_or(Nanos::ZERO)
 }

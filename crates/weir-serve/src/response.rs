@@ -9,6 +9,7 @@ use weir_http::server::{LAST_CHUNK, push_chunk_size, response_has_body};
 use weir_io::{Backend, Nanos, Segment, TemplateId};
 
 use crate::behaviour::{Behaviour, Framing, Mode};
+use crate::event_stream::EventProgress;
 use crate::limits::FILLER;
 use crate::log::LogPlace;
 use crate::request::Slot;
@@ -27,6 +28,8 @@ pub(crate) struct Response {
     /// The route whose headers and body it has.
     pub(crate) route: Option<Routed>,
     pub(crate) framing: Framing,
+    /// Progress of a response that is a stream of events: its pieces are the head and each event.
+    pub(crate) events: Option<Box<EventProgress>>,
     /// True if the request was HEAD.
     pub(crate) is_head: bool,
     /// True if the status line says HTTP/1.0.
@@ -73,6 +76,7 @@ impl Response {
             body_bytes: 0,
             route: None,
             framing: Framing::Length,
+            events: None,
             is_head: false,
             is_http10: false,
             persistence: Persistence::Silent,
@@ -98,6 +102,32 @@ impl Response {
             ResponseKind::Refusal(why) => Some(why.into()),
             ResponseKind::Ordinary | ResponseKind::Continue => None,
         }
+    }
+
+    /// Appends the event that `part` of a stream is. `now` becomes its send time stamp.
+    pub(crate) fn push_event(&self, shared: &Shared, part: Part, now: Nanos, out: &mut Vec<u8>) {
+        if let (Part::Piece { piece, .. }, Some(settings)) = (part, shared.event_stream(self.route))
+        {
+            let sent_ns = shared.epoch_monotonic_ns + now.0;
+            settings.push_event(out, piece, part.is_last(), sent_ns);
+        }
+    }
+
+    /// Schedules the next event of a stream. Returns the time at which it is due; it leaves later
+    /// only if the head was held back as long.
+    #[cold]
+    pub(crate) fn next_event_at(&mut self, shared: &Shared) -> Nanos {
+        let settings = shared.event_stream(self.route);
+        let due_ns =
+            |(progress, settings): (&mut Box<EventProgress>, _)| progress.schedule(settings);
+        self.received_at.after(self.events.as_mut().zip(settings).map_or(0, due_ns))
+    }
+
+    /// Returns the time at which the last event of a stream is due. Takes time for each event.
+    pub(crate) fn events_end_at(&self, shared: &Shared) -> Nanos {
+        let events = self.events.as_ref().zip(shared.event_stream(self.route));
+        let end_ns = events.map_or(0, |(progress, settings)| progress.end_ns(settings));
+        self.received_at.after(end_ns)
     }
 
     /// Returns the body that its route has prepared; `None` for filler.
@@ -155,10 +185,14 @@ pub(crate) struct Renderer {
     shared: Arc<Shared>,
     /// Header lines common to all responses without a route, ready to copy.
     fixed_headers: Vec<u8>,
+    /// The same of counters and refusals.
+    own_headers: Vec<u8>,
     routes: Vec<RouteParts>,
     filler: TemplateId,
     chunks: Option<Chunks>,
     text: Vec<u8>,
+    /// An event without its framing.
+    event: Vec<u8>,
     segments: Vec<Segment>,
 }
 
@@ -184,6 +218,7 @@ impl Renderer {
     pub(crate) fn new<B: Backend>(backend: &mut B, shared: Arc<Shared>) -> Renderer {
         let behaviour = &shared.behaviour;
         let fixed_headers = header_lines(behaviour, None);
+        let own_headers = header_lines(&behaviour.without_events(), None);
         let parts = |prepared: &PreparedRoute| RouteParts {
             headers: header_lines(behaviour, Some(&prepared.route)),
             bodies: [false, true].map(|is_broken| {
@@ -196,8 +231,18 @@ impl Renderer {
             Framing::Chunked { chunk_bytes } => Some(Chunks::new(backend, chunk_bytes)),
             Framing::Length | Framing::UntilClose => None,
         };
-        let (text, segments) = (Vec::new(), Vec::new());
-        Renderer { shared, fixed_headers, routes, filler, chunks, text, segments }
+        let (text, event, segments) = (Vec::new(), Vec::new(), Vec::new());
+        Renderer {
+            shared,
+            fixed_headers,
+            own_headers,
+            routes,
+            filler,
+            chunks,
+            text,
+            event,
+            segments,
+        }
     }
 
     /// Returns the segments of `part` of `response`, to be sent at once and in this order. `now`
@@ -214,6 +259,10 @@ impl Renderer {
         let total = response.sent_bytes();
         if part.has_head() {
             self.head(response, now);
+        } else if response.events.is_some() {
+            self.event(response, part, now);
+            self.end_text(backend);
+            return &self.segments;
         }
         if part == Part::Half && total == 0 {
             self.text.truncate(self.text.len() / 2);
@@ -229,6 +278,22 @@ impl Renderer {
         }
         self.end_text(backend);
         &self.segments
+    }
+
+    /// Adds the event that `part` of a stream is, as a chunk if the framing has chunks.
+    #[cold]
+    fn event(&mut self, response: &Response, part: Part, now: Nanos) {
+        self.event.clear();
+        response.push_event(&self.shared, part, now, &mut self.event);
+        let Framing::Chunked { .. } = response.framing else {
+            return self.text.extend_from_slice(&self.event);
+        };
+        push_chunk_size(&mut self.text, self.event.len() as u64);
+        self.text.extend_from_slice(&self.event);
+        self.text.extend_from_slice(b"\r\n");
+        if part.is_last() {
+            self.text.extend_from_slice(LAST_CHUNK);
+        }
     }
 
     /// Returns the segments of sixteen bytes that belong to no response.
@@ -284,7 +349,8 @@ impl Renderer {
             Persistence::Close => text.extend_from_slice(b"Connection: close\r\n"),
         }
         text.extend_from_slice(match response.route {
-            None => &self.fixed_headers,
+            None if response.kind == ResponseKind::Ordinary => &self.fixed_headers,
+            None => &self.own_headers,
             Some(routed) => &self.routes[usize::from(routed.index)].headers,
         });
         if self.shared.behaviour.stamps && response.kind == ResponseKind::Ordinary {
@@ -481,6 +547,7 @@ pub(crate) fn is_uniform(behaviour: &Behaviour) -> bool {
     behaviour.delay.is_none()
         && behaviour.mode == Mode::Concurrent
         && behaviour.drip.is_none()
+        && behaviour.events.is_none()
         && behaviour.faults.is_empty()
         && behaviour.framing == Framing::Length
         && behaviour.requests_per_connection.is_none()

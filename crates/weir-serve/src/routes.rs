@@ -5,8 +5,11 @@ use std::io::{self, Read};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use weir_http::server::response_has_body;
+
 use crate::content_coding::ContentCoding;
 use crate::delay::Delay;
+use crate::event_stream::EventStream;
 use crate::extra_header::{ExtraHeader, is_token};
 use crate::limits::{BODY_MAX_BYTES, FILLER, status_is_valid};
 use crate::units::ParseError;
@@ -23,6 +26,8 @@ pub struct Route {
     pub status: Option<u16>,
     /// Body of its responses, before the coding.
     pub body: Option<RouteBody>,
+    /// Stream of events in the place of a body.
+    pub events: Option<EventStream>,
     /// Coding of the bodies, whatever the request accepts. All but identity need a `body`.
     pub coding: ContentCoding,
     /// Delay of its responses.
@@ -170,6 +175,7 @@ impl Route {
         let has_header = |name| self.headers.iter().any(|h| h.name.eq_ignore_ascii_case(name));
         let statuses = [self.status, self.broken.as_ref().and_then(|broken| broken.status)];
         let bad_status = statuses.into_iter().flatten().find(|status| !status_is_valid(*status));
+        let has_no_body = |status| !response_has_body(status, false);
         let is_coded = self.coding != ContentCoding::Identity;
         let problem = if let Some(method) = self.method.as_ref().filter(|own| !is_token(own)) {
             format!("`{method}` is no method: write it as in a request, such as GET")
@@ -177,6 +183,14 @@ impl Route {
             format!("{status} is no final status: use 200 to 599")
         } else if matches!(self.body, Some(RouteBody::Size(bytes)) if bytes > BODY_MAX_BYTES) {
             "the body is too large: 1 GiB is the most".to_owned()
+        } else if let Some(Err(error)) = self.events.as_ref().map(EventStream::check) {
+            error.0
+        } else if self.events.is_some() && self.body.is_some() {
+            "there are events and a body: leave out one".to_owned()
+        } else if self.events.is_some() && is_coded {
+            "events are not compressed: leave out the content coding".to_owned()
+        } else if self.events.is_some() && self.status.is_some_and(has_no_body) {
+            "a response without a body has no events: use status 200".to_owned()
         } else if is_coded && self.body.is_none() {
             "a content coding needs a body: give its text or its size".to_owned()
         } else if is_coded && has_header("content-encoding") {
@@ -234,6 +248,7 @@ pub(crate) mod tests {
             method: None,
             status: None,
             body: None,
+            events: None,
             coding: ContentCoding::Identity,
             delay: None,
             headers: Vec::new(),
@@ -330,6 +345,28 @@ pub(crate) mod tests {
         check(|r| r.status = Some(100), "200 to 599");
         check(|r| r.body = Some(RouteBody::Size(BODY_MAX_BYTES + 1)), "1 GiB is the most");
         check(|r| r.coding = ContentCoding::Gzip, "needs a body");
+        check(|r| r.events = Some(EventStream::of(0)), "1 to 1000000 events");
+        check(
+            |r| {
+                r.events = Some(EventStream::of(1));
+                r.body = Some(RouteBody::Size(1));
+            },
+            "events and a body: leave out one",
+        );
+        check(
+            |r| {
+                r.events = Some(EventStream::of(1));
+                r.coding = ContentCoding::Gzip;
+            },
+            "events are not compressed",
+        );
+        check(
+            |r| {
+                r.events = Some(EventStream::of(1));
+                r.status = Some(204);
+            },
+            "use status 200",
+        );
         check(
             |r| {
                 r.coding = ContentCoding::Gzip;

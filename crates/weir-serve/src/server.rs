@@ -15,7 +15,7 @@ use crate::behaviour::Behaviour;
 use crate::fault::FaultKind;
 use crate::responder::Responder;
 use crate::response::{Part, Renderer, Response, ResponseKind};
-use crate::stats::Shared;
+use crate::stats::{Shared, add};
 
 /// One worker of the reference server, on any backend.
 #[derive(Debug)]
@@ -182,7 +182,12 @@ impl<B: Backend> Server<B> {
         }
         let has_garbage = due.fault.is_some();
         let (piece, pieces) = (due.piece, due.pieces);
-        let sent_at = self.send(conn, &due.response, Part::Piece { piece, pieces }, stop);
+        let sent_at = if due.response.events.is_some() {
+            let Some(sent_at) = self.give_event(&due, stop) else { return };
+            sent_at
+        } else {
+            self.send(conn, &due.response, Part::Piece { piece, pieces }, stop)
+        };
         if !self.responder.sent_piece(due, sent_at) {
             return;
         }
@@ -198,6 +203,32 @@ impl<B: Backend> Server<B> {
         if self.responder.connection(conn).is_finished() {
             self.close(conn, Close::Graceful, stop);
         }
+    }
+
+    /// Sends the head of a stream of events, or its next event, by itself, so that its send time is
+    /// accurate. Returns the send time, or `None` if the stream is cut here.
+    #[cold]
+    fn give_event(&mut self, due: &Due, stop: &AtomicBool) -> Option<Nanos> {
+        let (conn, response) = (due.conn, &due.response);
+        let is_end = due.piece + 1 == due.pieces;
+        let is_cut = is_end && response.events.as_ref().is_some_and(|events| events.is_cut);
+        // A stream that is cut has no last piece.
+        let pieces = if is_cut { due.pieces + 1 } else { due.pieces };
+        let sent_at = self.send(conn, response, Part::Piece { piece: due.piece, pieces }, stop);
+        let counters = self.responder.accounts.counters();
+        add(&counters.events, u64::from(due.piece > 0));
+        add(&counters.event_streams_cut, u64::from(is_cut));
+        self.flush(conn, stop);
+        self.backend.submit();
+        if !is_cut {
+            return Some(sent_at);
+        }
+        self.responder.injected(conn, FaultKind::Partial);
+        match response.stream {
+            0 => self.close(conn, Close::Graceful, stop),
+            _ => self.responder.reset_stream(due),
+        }
+        None
     }
 
     /// Injects a fault in the place of a response, or within it.

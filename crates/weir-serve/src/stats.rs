@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use weir_io::Nanos;
 
 use crate::behaviour::Behaviour;
+use crate::event_stream::EventStream;
 use crate::fault::FaultKind;
 use crate::log::Arrival;
-use crate::routes::PreparedRoute;
+use crate::routes::{PreparedRoute, Routed};
 
 /// Declares the counters of a server, in the order of JSON, each with the workers' counter whose
 /// sum it is, if [`Shared::stats`] does not compute it.
@@ -70,7 +71,8 @@ stats! {
     /// Requests dropped by an injected fault that turned their connection into a black hole; subset
     /// of `requests`.
     blackholed = injected[2];
-    /// Requests answered in part by an injected fault; subset of `requests`.
+    /// Requests answered in part by an injected fault, and streams of events that were cut; subset
+    /// of `requests`.
     partial = injected[3];
     /// Requests with injected bytes after the response; subset of `answered`.
     garbage = injected[4];
@@ -89,6 +91,13 @@ stats! {
     refused = refused;
     /// Requests refused by an injected fault; subset of `refused`.
     refused_by_fault = injected[6];
+    /// Requests whose response is a stream of events; subset of `requests`.
+    event_streams = event_streams;
+    /// Events sent, but for a last `[DONE]`. Passed to the kernel, or in HTTP/2 waiting for the
+    /// client's windows.
+    events = events;
+    /// Streams of events that ended early on purpose; subset of `event_streams` and `partial`.
+    event_streams_cut = event_streams_cut;
     /// Completed TLS handshakes.
     tls_handshakes = tls_handshakes;
     /// TLS handshakes that resumed a session; subset of `tls_handshakes`.
@@ -149,6 +158,8 @@ pub struct Shared {
     requests_begun: AtomicU64,
     /// Requests of each route.
     route_requests: Vec<AtomicU64>,
+    /// Streams of events of each route, and at the end of those without one.
+    streams_begun: Vec<AtomicU64>,
     /// Time of the first request in nanoseconds since the epoch; [`u64::MAX`] before it.
     first_request_at: AtomicU64,
     /// Recorded arrivals by worker, and the number of those that did not fit.
@@ -165,13 +176,15 @@ impl Shared {
     /// Makes the state for `workers` workers whose backends share one clock, whose epoch was at
     /// `epoch_monotonic_ns` (see `weir_io::Clock::epoch_monotonic_ns`).
     pub fn new(behaviour: Behaviour, epoch_monotonic_ns: u64, workers: usize) -> Arc<Shared> {
-        let route_requests = behaviour.routes.iter().map(|_| AtomicU64::new(0)).collect();
+        let route_requests: Vec<_> = behaviour.routes.iter().map(|_| AtomicU64::new(0)).collect();
+        let streams_begun = (0..=route_requests.len()).map(|_| AtomicU64::new(0)).collect();
         Arc::new(Shared {
             behaviour,
             epoch_monotonic_ns,
             counters: (0..workers).map(|_| Counters::default()).collect(),
             requests_begun: AtomicU64::new(0),
             route_requests,
+            streams_begun,
             first_request_at: AtomicU64::new(u64::MAX),
             arrivals: Mutex::new(vec![Default::default(); workers]),
             tls_errors: Mutex::default(),
@@ -218,6 +231,26 @@ impl Shared {
         let earlier = self.route_requests[usize::from(index)].fetch_add(1, Ordering::Relaxed);
         let broken = self.behaviour.routes.get(index).route.broken.as_ref();
         broken.is_some_and(|broken| (earlier + 1).is_multiple_of(broken.every))
+    }
+
+    /// Counts a stream of events of a route, or of those without one, over all workers. Returns its
+    /// number, from 1.
+    pub(crate) fn take_stream(&self, route: Option<Routed>) -> u64 {
+        let last = self.streams_begun.len() - 1;
+        let place = route.map_or(last, |routed| usize::from(routed.index));
+        self.streams_begun[place].fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Returns the stream of events that the responses of a route, or those without one, are.
+    pub(crate) fn event_stream(&self, route: Option<Routed>) -> Option<&EventStream> {
+        match route {
+            None => self.behaviour.events.as_ref(),
+            Some(routed) if routed.is_broken => None,
+            Some(routed) => {
+                let prepared = self.behaviour.routes.get(routed.index);
+                self.behaviour.event_stream(Some(&prepared.route))
+            }
+        }
     }
 
     /// Records that a request arrived at `at`; only the first call has an effect.
@@ -283,6 +316,9 @@ pub(crate) struct Counters {
     pub(crate) abandoned: AtomicU64,
     pub(crate) bad_requests: AtomicU64,
     pub(crate) refused: AtomicU64,
+    pub(crate) event_streams: AtomicU64,
+    pub(crate) events: AtomicU64,
+    pub(crate) event_streams_cut: AtomicU64,
     pub(crate) tls_handshakes: AtomicU64,
     pub(crate) tls_resumed: AtomicU64,
     pub(crate) tls_failures: AtomicU64,
@@ -317,6 +353,7 @@ mod tests {
             "{\"accepted\":3,\"requests\":30,\"answered\":4,\"reset\":1,\"closed\":2,\
              \"blackholed\":3,\"partial\":4,\"garbage\":7,\"reset_streams\":6,\"abandoned\":0,\
              \"owed\":10,\"bad_requests\":0,\"refused\":9,\"refused_by_fault\":7,\
+             \"event_streams\":0,\"events\":0,\"event_streams_cut\":0,\
              \"tls_handshakes\":3,\"tls_resumed\":0,\"tls_failures\":0,\
              \"accepted_by_worker\":[2, 1]}"
         );

@@ -20,6 +20,8 @@ pub(crate) struct StreamHead {
     shared: Arc<Shared>,
     /// FieldList common to all responses without a route.
     fixed: FieldList,
+    /// The same of counters and refusals.
+    own: FieldList,
     /// The same of each route.
     of_routes: Vec<FieldList>,
     length: Vec<u8>,
@@ -31,6 +33,7 @@ impl StreamHead {
     pub(crate) fn new(shared: Arc<Shared>) -> StreamHead {
         let behaviour = &shared.behaviour;
         let fixed = fields(behaviour, None);
+        let own = fields(&behaviour.without_events(), None);
         let of_routes = behaviour.routes.iter();
         let of_routes =
             of_routes.map(|prepared| fields(behaviour, Some(&prepared.route))).collect();
@@ -38,6 +41,7 @@ impl StreamHead {
         StreamHead {
             shared,
             fixed,
+            own,
             of_routes,
             length: number(),
             received: number(),
@@ -54,9 +58,10 @@ impl StreamHead {
         now: Nanos,
         push: impl FnOnce(&[(&[u8], &[u8])]),
     ) {
-        let StreamHead { shared, fixed, of_routes, length, received, sent } = self;
+        let StreamHead { shared, fixed, own, of_routes, length, received, sent } = self;
         let fixed = match response.route {
-            None => fixed,
+            None if response.kind == ResponseKind::Ordinary => fixed,
+            None => own,
             Some(routed) => &of_routes[usize::from(routed.index)],
         };
         let write = |out: &mut Vec<u8>, number: u64| {

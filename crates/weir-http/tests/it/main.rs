@@ -9,3 +9,4 @@ mod properties;
 mod raw_requests;
 mod responses;
 mod server;
+mod sse;

@@ -155,6 +155,9 @@ impl Responder {
             if let Some(text) = text {
                 http2.server.send_data(stream, text.as_bytes(), true);
             }
+        } else if response.events.is_some() {
+            let push = |out: &mut _| response.push_event(&self.shared, part, now, out);
+            http2.push_text(stream, part.is_last(), push);
         }
         if bytes > 0 {
             let body = response.route_body(&self.shared);

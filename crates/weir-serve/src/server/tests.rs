@@ -4,6 +4,7 @@ use self::fake::{Done, Fake, FakeEvent};
 use super::*;
 use crate::{Behaviour, Delay, Framing, Mode, Stats};
 
+mod events;
 pub(crate) mod fake;
 mod http2;
 mod routes;

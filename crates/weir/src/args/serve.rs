@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use weir_io::EngineChoice;
-use weir_serve::{Delay, Drip, ExtraHeader, Fault, HttpVersion, Mode, Stall, TlsVersion};
+use weir_serve::{
+    Delay, Drip, EventCut, EventData, EventStall, EventStream, ExtraHeader, Fault, HttpVersion,
+    Mode, Stall, TlsVersion,
+};
 use weir_text::units::{parse_bytes, parse_count, parse_duration_ns};
 
 use super::choices::{SWITCH, one_of};
@@ -21,13 +24,15 @@ Per request: /?delay=5ms&size=10k&status=503&fault=reset, or headers x-delay, x-
   x-status, x-fault. /weir/stats returns the counters and is not counted.
 Routes: one JSON object a line; the first that fits answers. path: /cart, or /item/* for all
   that begin so. Optional: method; status; body, json or size; content_type; headers;
-  encoding (gzip, deflate, br, zstd); delay; break_every N, with break_status, break_body.
+  events {count, first, gap, data, stall, cut}; encoding (gzip, deflate, br, zstd); delay;
+  break_every N, with break_status, break_body.
   {\"path\": \"/item/*\", \"json\": {\"ok\": true}, \"encoding\": \"gzip\", \"break_every\": 100}
 Examples:
   weir serve
   weir serve --listen 127.0.0.1:8080 --delay exp:1ms --mode fifo
   weir serve --size 10k --stall 5s+1.4s --fault reset:1/1000
   weir serve --routes routes.jsonl
+  weir serve --events 50 --first exp:200ms --gap 20ms --event-data tokens
   weir serve --tls    # and then: weir --cacert weir-serve-ca.pem https://localhost:8080/
   weir serve --http 2 --h2-streams 10 --requests-per-connection 1000")]
 pub(crate) struct ServeArgs {
@@ -35,6 +40,8 @@ pub(crate) struct ServeArgs {
     pub(crate) server: ServerArgs,
     #[command(flatten)]
     pub(crate) response: ResponseArgs,
+    #[command(flatten)]
+    pub(crate) events: EventArgs,
     #[command(flatten)]
     pub(crate) tls: ServerTlsArgs,
     #[command(flatten)]
@@ -114,6 +121,49 @@ pub(crate) struct ResponseArgs {
     /// Add x-srv-recv-ns and x-srv-send-ns (CLOCK_MONOTONIC), and repeat x-slot
     #[arg(long)]
     pub(crate) stamps: bool,
+}
+
+/// Responses that are streams of server-sent events.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Events")]
+pub(crate) struct EventArgs {
+    /// Respond with a stream of N server-sent events (text/event-stream)
+    #[arg(long, value_name = "N", conflicts_with_all = ["size", "chunked", "drip"])]
+    pub(crate) events: Option<u32>,
+    /// Time from the request to the first event: 200ms, exp:200ms, … (see below)
+    #[arg(long, value_name = "DELAY", default_value = "0ms", requires = "events")]
+    pub(crate) first: Delay,
+    /// Time from each event to the next
+    #[arg(long, value_name = "DELAY", default_value = "0ms", requires = "events")]
+    pub(crate) gap: Delay,
+    /// numbers: {"n":1,"sent_ns":…}; tokens: as language models send, ending with [DONE]
+    #[arg(
+        long,
+        value_name = "numbers|tokens|text:TEXT",
+        default_value = "numbers",
+        requires = "events"
+    )]
+    pub(crate) event_data: EventData,
+    /// Pause every N-th stream after event K: 1/10@20+1.5s
+    #[arg(long, value_name = "1/N@K+LENGTH", requires = "events")]
+    pub(crate) event_stall: Option<EventStall>,
+    /// End every N-th stream after event K, by closing or RST_STREAM: 1/100@20
+    #[arg(long, value_name = "1/N@K", requires = "events")]
+    pub(crate) event_cut: Option<EventCut>,
+}
+
+impl EventArgs {
+    /// Returns the streams that the flags describe.
+    pub(crate) fn stream(&self) -> Option<EventStream> {
+        Some(EventStream {
+            events: self.events?,
+            first: self.first,
+            gap: self.gap,
+            data: self.event_data.clone(),
+            stall: self.event_stall,
+            cut: self.event_cut,
+        })
+    }
 }
 
 /// Flags of TLS.

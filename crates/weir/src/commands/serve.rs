@@ -149,6 +149,7 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
             body_bytes: args.response.size,
             framing,
             drip: args.response.drip,
+            events: args.events.stream(),
             headers: args.response.headers.clone(),
             routes,
             close: args.closing.close,

@@ -58,6 +58,11 @@ fn raw_requests() {
 }
 
 #[test]
+fn sse() {
+    replay("sse", 10, http::sse::events);
+}
+
+#[test]
 fn document() {
     replay("document", 3, checks::document);
 }
@@ -126,6 +131,7 @@ fn nothing_is_left_out() {
         "raw_requests",
         "read_head",
         "script_values",
+        "sse",
         "tls_records",
     ];
     assert_eq!(names("fuzz_targets"), replayed);

@@ -111,6 +111,11 @@ fn flags_that_contradict_are_refused() {
     check("--h2-window 3g", "--h2-window must be at most 2147483647 bytes");
     check("--h2-window 8g", "--h2-window is too large");
     check("--h2-streams 70000", "--h2-streams must be at most 65535");
+    check("--events 5 --size 10", "--size");
+    check("--first 5ms", "--events");
+    check("--events 5 --mode fifo", "use --mode concurrent");
+    check("--events 5 --event-cut 1/2", "1/100@20");
+    check("--events 5 --event-cut 1/2@5", "--events: a stream ends with event 5");
     check("--routes missing.jsonl", "--routes missing.jsonl: it cannot be read");
     check("--routes /dev/null", "it has no routes: write one on each line");
 }
@@ -133,6 +138,40 @@ fn exchange(url: &str, request: &str) -> String {
     let mut response = Vec::new();
     stream.read_to_end(&mut response).expect("it responds");
     String::from_utf8_lossy(&response).into_owned()
+}
+
+/// The time stamps are the server's own, so the gaps between them do not depend on the reader.
+/// Lateness of one event shortens the next gap, and nothing else.
+#[test]
+fn events_arrive_in_order_at_their_times() {
+    let flags = ["--events", "20", "--first", "30ms", "--gap", "5ms", "--event-cut", "1/2@7"];
+    let server = Serve::start(&flags);
+    for expected in [20, 7] {
+        let response = exchange(&server.url(), "GET /");
+        let (head, body) = response.split_once("\r\n\r\n").expect("a head");
+        for line in ["Transfer-Encoding: chunked", "Content-Type: text/event-stream"] {
+            assert!(head.contains(line), "{head}");
+        }
+        assert_eq!(body.ends_with("\r\n0\r\n\r\n"), expected == 20, "{body}");
+        let events: Vec<serde_json::Value> = body
+            .lines()
+            .filter_map(|line| line.strip_prefix("data: "))
+            .map(|data| serde_json::from_str(data).expect("JSON"))
+            .collect();
+        let number = |event: &serde_json::Value, name: &str| event[name].as_u64().expect(name);
+        let numbers: Vec<u64> = events.iter().map(|event| number(event, "n")).collect();
+        assert_eq!(numbers, (1..=expected).collect::<Vec<u64>>());
+        let stamps: Vec<u64> = events.iter().map(|event| number(event, "sent_ns")).collect();
+        assert!(stamps.is_sorted(), "{stamps:?}");
+        // No event leaves early. The first may be late, by which the span is shorter.
+        let span_ns = stamps[stamps.len() - 1] - stamps[0];
+        let planned_ns = (expected - 1) * 5_000_000;
+        assert!(span_ns + 25_000_000 > planned_ns, "{span_ns} of {planned_ns}");
+    }
+    let stats = server.stop_with_stats();
+    let counts = ["event_streams", "events", "event_streams_cut", "answered", "partial"];
+    let counts = counts.map(|name| stats[name].as_u64().expect(name));
+    assert_eq!(counts, [2, 27, 1, 1, 1], "{stats}");
 }
 
 /// A list that meets every route, over both protocols.

@@ -4,6 +4,7 @@
 pub(crate) mod h2;
 pub(crate) mod hpack;
 pub(crate) mod server;
+pub(crate) mod sse;
 
 use std::ops::Range;
 use weir_http::{

@@ -57,8 +57,8 @@ impl Wire {
 /// A frame that the server sent, in short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sent {
-    at: u64,
-    text: String,
+    pub(super) at: u64,
+    pub(super) text: String,
     pub(super) fields: Vec<(String, String)>,
     /// Payload of a DATA frame.
     pub(super) data: Vec<u8>,

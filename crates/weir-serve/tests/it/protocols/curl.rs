@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
 use weir_serve::{
-    Http2Options, HttpVersion, Identity, Route, RouteBody, Routes, TlsConfig, TlsOptions,
+    EventStream, Http2Options, HttpVersion, Identity, Route, RouteBody, Routes, TlsConfig,
+    TlsOptions,
 };
 
 use crate::protocols::client::check;
@@ -111,6 +112,7 @@ fn route(path: &str, body: RouteBody, coding: &str) -> Route {
         method: None,
         status: None,
         body: Some(body),
+        events: None,
         coding: coding.parse().expect("a coding"),
         delay: None,
         headers: Vec::new(),
@@ -165,6 +167,41 @@ fn bodies_of_routes_are_decoded_by_curl() {
             },
             |stats| assert_eq!((stats.requests, stats.answered), (20, 20)),
         );
+    }
+    std::fs::remove_file(file).expect("it is there");
+}
+
+/// curl reads streams of events to their end, and notices that the second is cut.
+#[test]
+fn curl_reads_streams_of_events() {
+    let (identity, pem) = Identity::generate(&[]).expect("keys can be made");
+    let tls = TlsConfig::new(TlsOptions::new(identity)).expect("the options are right");
+    let file = std::env::temp_dir().join(format!("weir-serve-events-{}.pem", std::process::id()));
+    std::fs::write(&file, pem).expect("the directory can be written");
+    let file = file.to_str().expect("temporary paths are text");
+    let data = "text:abc".parse().expect("valid");
+    let cut = "1/2@40".parse().ok();
+    let events = EventStream { data, cut, ..EventStream::of(100) };
+    for (tls, scheme, http2) in
+        [(None, "http", "--http2-prior-knowledge"), (Some(&tls), "https", "--http2")]
+    {
+        for (flag, spoken) in [("--http1.1", "1.1"), (http2, "2")] {
+            check(
+                tls,
+                |p| p.events = Some(events.clone()),
+                |_, address| {
+                    let url = url(scheme, address, "/");
+                    let words = [flag, "--cacert", file, &url];
+                    assert_eq!(curl(&words, b""), Ok(format!("200 {spoken} 1100 0")));
+                    curl(&words, b"").expect_err("the stream ends early");
+                },
+                |stats| {
+                    assert_eq!((stats.requests, stats.answered, stats.partial), (2, 1, 1));
+                    let counts = (stats.event_streams, stats.events, stats.event_streams_cut);
+                    assert_eq!(counts, (2, 140, 1));
+                },
+            );
+        }
     }
     std::fs::remove_file(file).expect("it is there");
 }

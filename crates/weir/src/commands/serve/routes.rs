@@ -3,11 +3,15 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_serve::{BrokenResponses, ContentCoding, ExtraHeader, Route, RouteBody, Routes};
+use weir_serve::{
+    BrokenResponses, ContentCoding, EventData, EventStream, ExtraHeader, ParseError, Route,
+    RouteBody, Routes,
+};
 use weir_text::units::parse_bytes;
 
 use crate::terminal::shown;
@@ -29,6 +33,7 @@ struct RouteLine {
     body: Option<String>,
     json: Option<Value>,
     size: Option<Size>,
+    events: Option<EventFields>,
     content_type: Option<String>,
     encoding: Option<String>,
     #[serde(default)]
@@ -37,6 +42,18 @@ struct RouteLine {
     break_every: Option<u64>,
     break_status: Option<u16>,
     break_body: Option<String>,
+}
+
+/// Fields of `events`, with values as of the flags.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EventFields {
+    count: u32,
+    first: Option<String>,
+    gap: Option<String>,
+    data: Option<Value>,
+    stall: Option<String>,
+    cut: Option<String>,
 }
 
 /// Size of a body: `1000`, or `"10k"`.
@@ -94,11 +111,36 @@ fn route(line: &str) -> Result<Route> {
         method: fields.method.clone(),
         status: fields.status,
         body: fields.body()?,
+        events: fields.events.as_ref().map(EventFields::stream).transpose().context("`events`")?,
         coding: coding.context("`encoding`")?.unwrap_or_default(),
         delay: fields.delay.as_deref().map(str::parse).transpose().context("`delay`")?,
         headers: fields.headers().context("`headers`")?,
         broken: fields.broken()?,
     })
+}
+
+impl EventFields {
+    fn stream(&self) -> Result<EventStream> {
+        fn read<T: FromStr<Err = ParseError>>(
+            name: &'static str,
+            text: &Option<String>,
+        ) -> Result<Option<T>> {
+            text.as_deref().map(str::parse).transpose().context(name)
+        }
+        let data = match &self.data {
+            None => EventData::default(),
+            Some(Value::String(text)) => text.parse().context("`data`")?,
+            Some(json) => EventData::Text(json.to_string()),
+        };
+        Ok(EventStream {
+            events: self.count,
+            first: read("`first`", &self.first)?.unwrap_or_default(),
+            gap: read("`gap`", &self.gap)?.unwrap_or_default(),
+            data,
+            stall: read("`stall`", &self.stall)?,
+            cut: read("`cut`", &self.cut)?,
+        })
+    }
 }
 
 impl RouteLine {
@@ -186,6 +228,7 @@ mod tests {
             method: Some("PUT".to_owned()),
             status: Some(201),
             body: Some(RouteBody::Text("ü".to_owned())),
+            events: None,
             coding: ContentCoding::Brotli,
             delay: Some("exp:2ms".parse().expect("a delay")),
             headers: ["Content-Type: text/html", "A: 1", "A: 2", "B: 3"].map(header).to_vec(),
@@ -213,6 +256,26 @@ mod tests {
     }
 
     #[test]
+    fn events_are_read() {
+        let read = line(
+            r#"{"path": "/chat", "events": {"count": 50, "first": "exp:200ms", "gap": "20ms",
+            "data": "tokens", "stall": "1/10@20+1s", "cut": "1/100@25"}}"#,
+        );
+        let expected = EventStream {
+            first: "exp:200ms".parse().expect("a delay"),
+            gap: "20ms".parse().expect("a delay"),
+            data: EventData::Tokens,
+            stall: "1/10@20+1s".parse().ok(),
+            cut: "1/100@25".parse().ok(),
+            ..EventStream::of(50)
+        };
+        assert_eq!(read.events, Some(expected));
+        let json = line(r#"{"path": "/", "events": {"count": 1, "data": {"a": [1]}}}"#);
+        let data = EventData::Text(r#"{"a":[1]}"#.to_owned());
+        assert_eq!(json.events, Some(EventStream { data, ..EventStream::of(1) }));
+    }
+
+    #[test]
     fn errors_name_the_line_the_field_and_the_remedy() {
         for (text, part) in [
             ("", "it has no routes: write one on each line"),
@@ -229,6 +292,13 @@ mod tests {
             ("{\"path\": \"/\", \"delay\": \"soon\"}", "`delay`: `soon` is not a delay"),
             ("{\"path\": \"/\", \"encoding\": \"zip\"}", "choose one of identity, gzip"),
             ("{\"path\": \"/\", \"encoding\": \"gzip\"}", "needs a body"),
+            ("{\"path\": \"/\", \"events\": {}}", "missing field `count`"),
+            ("{\"path\": \"/\", \"events\": {\"count\": 0}}", "line 1: a stream has 1 to"),
+            (
+                "{\"path\": \"/\", \"events\": {\"count\": 2, \"cut\": \"1/2\"}}",
+                "`events`: `cut`: `1/2` is not of the form 1/N@K",
+            ),
+            ("{\"path\": \"/\", \"size\": 1, \"events\": {\"count\": 2}}", "events and a body"),
             ("{\"path\": \"/\", \"break_status\": 500}", "need `break_every`"),
             ("{\"path\": \"/\", \"headers\": {\"A\": null}}", "\"A\" is neither"),
             ("{\"path\": \"/\", \"headers\": {\"A\": \"b\\r\\nC: d\"}}", "is not a header"),
