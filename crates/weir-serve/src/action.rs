@@ -10,8 +10,9 @@ use crate::response::Response;
 pub(crate) enum Action {
     /// Send the plain response this many times.
     Plain { conn: ConnId, copies: u32 },
-    /// Send a response that was decided earlier.
-    Give(Due),
+    /// Send a response that was decided earlier. In a box: most actions are plain responses, and
+    /// would be as large.
+    Give(Box<Due>),
     /// Send the frames of HTTP/2 that wait.
     Flush { conn: ConnId },
     /// Close in order.

@@ -31,7 +31,7 @@ mod streams;
 /// A queued item with a due time; checks have the connection and its life.
 #[derive(Clone, Debug)]
 enum Waiting {
-    Response(Due),
+    Response(Box<Due>),
     /// A check for the connection's idle timeout.
     IdleCheck(ConnId, u32),
     /// The delayed settings of an HTTP/2 connection.
@@ -420,7 +420,7 @@ impl Responder {
     /// Queues the error response to an invalid request; the connection ends after it.
     fn refuse(&mut self, conn: ConnId, bad: BadRequest, at: Nanos) {
         add(&self.accounts.counters().bad_requests, 1);
-        let response = Response::bare(ResponseKind::Refusal(bad.why), bad.status, at);
+        let response = Response::bare(ResponseKind::Refusal(bad.why.into()), bad.status, at);
         let response = Response { persistence: Persistence::Close, ..response };
         self.line_up(conn, response, None, at, at);
     }
@@ -476,6 +476,7 @@ impl Responder {
         }
         let due =
             Due { conn, life, was_queued, response, fault, pieces, piece: 0, first_due_at, turn };
+        let due = Box::new(due);
         match is_later {
             true => self.waiting.push(first_due_at, turn, Waiting::Response(due)),
             false => self.actions.push_back(Action::Give(due)),
@@ -516,7 +517,7 @@ impl Responder {
 
     /// Records that piece `due.piece` has been sent. Queues the next piece, or ends the response.
     /// Returns true if the response has ended.
-    pub(crate) fn sent_piece(&mut self, mut due: Due, now: Nanos) -> bool {
+    pub(crate) fn sent_piece(&mut self, mut due: Box<Due>, now: Nanos) -> bool {
         due.piece += 1;
         if due.piece == due.pieces {
             if due.response.stream != 0 {

@@ -52,7 +52,7 @@ pub(crate) enum ResponseKind {
     /// Response to a request for `/weir/stats`.
     Stats,
     /// Response to bytes that are not a valid request; the string is its body.
-    Refusal(String),
+    Refusal(Box<str>),
 }
 
 /// Connection persistence that a response announces.
@@ -99,7 +99,7 @@ impl Response {
     pub(crate) fn own_body(&self, shared: &Shared) -> Option<Cow<'_, str>> {
         match &self.kind {
             ResponseKind::Stats => Some(shared.stats().to_json().into()),
-            ResponseKind::Refusal(why) => Some(why.into()),
+            ResponseKind::Refusal(why) => Some((**why).into()),
             ResponseKind::Ordinary | ResponseKind::Continue => None,
         }
     }

@@ -175,7 +175,8 @@ impl<B: Backend> Server<B> {
 
     /// Sends one response, or one piece of it and the garbage after it, or injects the fault in its
     /// place.
-    fn give(&mut self, due: Due, stop: &AtomicBool) {
+    #[inline(never)]
+    fn give(&mut self, due: Box<Due>, stop: &AtomicBool) {
         let conn = due.conn;
         if let Some(fault) = due.fault.filter(|fault| *fault != FaultKind::Garbage) {
             return self.give_fault(&due, fault, stop);

@@ -91,7 +91,7 @@ impl Responder {
     /// Queues the error response to a request with an invalid override.
     fn refuse_fields(&mut self, conn: ConnId, stream: u32, bad: BadRequest, at: Nanos) {
         add(&self.accounts.counters().bad_requests, 1);
-        let response = Response::bare(ResponseKind::Refusal(bad.why), bad.status, at);
+        let response = Response::bare(ResponseKind::Refusal(bad.why.into()), bad.status, at);
         self.line_up(conn, Response { stream, ..response }, None, at, at);
     }
 
