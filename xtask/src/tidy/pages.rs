@@ -107,8 +107,8 @@ fn cited(line: &str) -> impl Iterator<Item = &str> {
 type Limit = (&'static str, &'static str, fn(&str) -> bool, usize);
 
 /// The last 4,300 words of all, and 1,500 of docs/*.md, are the guide on Kubernetes, the page on
-/// attacks on a fleet, the image under seccomp profiles, streams of `weir serve`, and decisions 0070
-/// to 0072.
+/// attacks on a fleet, the image under seccomp profiles, streams of `weir serve`, and decisions
+/// 0070 to 0072.
 const LIMITS: [Limit; 3] = [
     ("METHOD.md", "it", |path| path == "METHOD.md", 11_420),
     ("docs/README.md", "docs/*.md", is_doc, 27_500),
