@@ -38,8 +38,8 @@ pub struct Behaviour {
     pub framing: Framing,
     /// `--drip K@SPACING`: the body is sent in pieces.
     pub drip: Option<Drip>,
-    /// `--events`: responses are streams of events, which have neither `body_bytes` nor pieces, and
-    /// are framed as [`Framing::of_events`].
+    /// `--events`: responses are streams of events, which have neither `body_bytes` nor pieces.
+    /// They are framed in chunks, or until the connection closes.
     pub events: Option<EventStream>,
     /// `--header`: header lines added to every response, in order.
     pub headers: Vec<ExtraHeader>,

@@ -57,8 +57,8 @@ pub(crate) struct FleetManifestArgs {
     /// Directory of weir fleet init --host NAME-nats, with the identities [default: new ones]
     #[arg(long, value_name = "DIR", help_heading = "Objects")]
     pub(crate) fleet: Option<PathBuf>,
-    /// Address of a bus that is there already, tls://HOST[:PORT], of the fleet in --fleet [default:
-    /// a bus of its own]
+    /// Address of a bus that is there already, as in tls://lab0 or tls://lab0:4222, of the fleet in
+    /// --fleet [default: a bus of its own]
     #[arg(long, value_name = "URL", requires = "fleet", help_heading = "Objects")]
     pub(crate) bus: Option<String>,
     /// Claim of a volume, on which the coordinator writes NAME.json, and the files of -o

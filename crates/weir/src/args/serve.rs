@@ -136,7 +136,7 @@ pub(crate) struct EventArgs {
     /// Time from each event to the next
     #[arg(long, value_name = "DELAY", default_value = "0ms", requires = "events")]
     pub(crate) gap: Delay,
-    /// numbers: {"n":1,"sent_ns":…}; tokens: as language models send, ending with [DONE]
+    /// numbers: {"n":1,"sent_ns":…}; tokens: as language models send, and their end mark
     #[arg(
         long,
         value_name = "numbers|tokens|text:TEXT",

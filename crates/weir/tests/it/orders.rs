@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use weir_fleet::{Bus, BusEvent, BusMessage, Identity, Order, OrderSigner, RunWork, Sender};
 use weir_result::Part;
-use weir_runner::{HttpChoice, RunSpec, sha256};
+use weir_runner::{CompatSpec, Dialect, HttpChoice, InputFile, RunSpec, ScriptSpec, sha256};
 
 use crate::support::locked_fleet::{LockedFleet, made};
 use crate::support::process::Process;
@@ -26,13 +26,11 @@ struct Forger {
 }
 
 impl Forger {
-    /// Waits for the agent's process.
+    /// Waits for the agent's process, and will have it load a URL.
     fn start(fleet: &LockedFleet, url: &str) -> Forger {
         let (bus, heard) = fleet.connect("coordinator", &["weir.agent.*.out"]);
         let agent = Sender { agent: AGENT.to_owned(), incarnation: 0 };
-        let mut spec = RunSpec::new(url);
-        spec.engine.threads = Some(1);
-        let specification = serde_json::to_vec(&spec).expect("UTF-8");
+        let specification = specification(url, |_| ());
         let mut forger = Forger { bus, heard, agent, specification };
         let hello = forger.heard("Hello");
         forger.agent.incarnation = hello["incarnation"].as_u64().expect("a number");
@@ -80,6 +78,14 @@ impl Forger {
         self.heard("Hello");
         answer
     }
+}
+
+/// Returns a specification of one thread.
+fn specification(url: &str, change: impl FnOnce(&mut RunSpec)) -> Vec<u8> {
+    let mut spec = RunSpec::new(url);
+    spec.engine.threads = Some(1);
+    change(&mut spec);
+    serde_json::to_vec(&spec).expect("UTF-8")
 }
 
 fn signer(identity: &Path) -> OrderSigner {
@@ -132,5 +138,29 @@ fn an_agent_takes_an_order_of_its_coordinators_once_and_no_other() {
     for repeated in [&good, &signed("good")] {
         assert!(forger.answer(repeated).contains("takes each once"));
     }
+    assert_eq!(server.stop().requests, 0);
+}
+
+#[test]
+fn a_signed_order_brings_no_script_and_no_rules_of_wrk() {
+    let (server, fleet) = (Served::plainly(), LockedFleet::start());
+    let words = "agent --allow any --permit all";
+    let _agent = Process::start(&mut fleet.weir(words, &fleet.identity(AGENT)));
+    let mut forger = Forger::start(&fleet, &server.url());
+    let own = signer(&fleet.identity("coordinator"));
+    let now = SystemTime::UNIX_EPOCH.elapsed().expect("a clock").as_secs();
+    let content = Some(b"os.execute('id')".to_vec());
+    let file = InputFile { content, ..InputFile::at("s.lua") };
+    let script = ScriptSpec { file, ..ScriptSpec::default() };
+    forger.specification = specification(&server.url(), |spec| spec.script = Some(script));
+    let order = own.sign(&forger.agent, forger.order("script"), now).expect("a signature");
+    let answer = forger.answer(&order);
+    assert!(answer.contains("runs on one machine"), "{answer}");
+    forger.specification = specification(&server.url(), |spec| {
+        spec.compat = Some(CompatSpec { dialect: Dialect::Wrk, batch_times: false });
+    });
+    let order = own.sign(&forger.agent, forger.order("wrk"), now).expect("a signature");
+    let answer = forger.answer(&order);
+    assert!(answer.contains("wrk and wrk2 have no agents"), "{answer}");
     assert_eq!(server.stop().requests, 0);
 }
