@@ -79,11 +79,11 @@ pub struct Order {
 /// The signature of an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderSignature {
-    /// Public key of the coordinator, in hexadecimal.
+    /// Public key of the coordinator, in base64.
     pub key: String,
     /// End of its validity, in seconds since 1970.
     pub expires_unix_s: u64,
-    /// The signature by Ed25519 (RFC 8032), in hexadecimal.
+    /// The signature by Ed25519 (RFC 8032), in base64.
     pub bytes: String,
 }
 

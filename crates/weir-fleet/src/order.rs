@@ -7,6 +7,8 @@ use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
 use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use rcgen::{KeyPair, PublicKeyData, SigningKey};
 use serde::Serialize;
 use weir_text::setting::IDENTITY;
@@ -64,14 +66,14 @@ impl OrderSigner {
     pub fn sign(&self, to: &Sender, order: Order, now_unix_s: u64) -> Result<Order> {
         let expires_unix_s = now_unix_s + VALID_S;
         let bytes = self.key.sign(&signed(to, &order, expires_unix_s)?)?;
-        let (key, bytes) = (public_key(&self.key), hexadecimal(&bytes));
+        let (key, bytes) = (public_key(&self.key), BASE64_STANDARD.encode(&bytes));
         Ok(Order { signature: Some(OrderSignature { key, expires_unix_s, bytes }), ..order })
     }
 }
 
 /// Returns the public key that agents know a coordinator by.
 pub(crate) fn public_key(key: &KeyPair) -> String {
-    hexadecimal(key.der_bytes())
+    BASE64_STANDARD.encode(key.der_bytes())
 }
 
 /// Takes the orders of an agent: each once, and with an identity only those that a coordinator on
@@ -117,8 +119,11 @@ fn verify(coordinators: &[String], own: &Sender, order: &Order, now_unix_s: u64)
         coordinators.contains(key),
         "the order is signed with a key that is not in {COORDINATORS} of the agent's identity"
     );
-    let (key, bytes) = (from_hexadecimal(key), from_hexadecimal(bytes));
-    let (key, bytes) = key.zip(bytes).context("the signature of the order cannot be read")?;
+    let decoded = |text: &String| {
+        let bytes = BASE64_STANDARD.decode(text);
+        bytes.context("the signature of the order cannot be read")
+    };
+    let (key, bytes) = (decoded(key)?, decoded(bytes)?);
     let text = signed(own, order, *expires_unix_s)?;
     let is_valid = UnparsedPublicKey::new(&ED25519, key).verify(&text, &bytes).is_ok();
     ensure!(is_valid, "the order was altered, or is for another agent or an earlier process of it");
@@ -138,17 +143,6 @@ fn coordinators_of(identity: &Identity) -> Result<Vec<String>> {
     })?;
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     Ok(lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect())
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> =
-        text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
-    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
-    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 #[cfg(test)]

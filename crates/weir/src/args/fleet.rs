@@ -159,8 +159,8 @@ begins: weir --agents N --bus URL. It ends by a signal, or with --once after a r
 under way at a signal ends in order, and its result is handed over. A load also ends by itself once
 the coordinator is not heard for 10 s.
 
-A load may connect to loopback alone, unless --allow gives other addresses. No coordinator widens
-what these flags permit: a run that wants more is refused with the reason, and nothing is sent.
+A load may connect to loopback alone, unless --allow gives other addresses. No coordinator changes
+these limits: a run that exceeds them is refused with the reason, and nothing is sent.
 Header fields such as -H 'Authorization: Bearer {{env:TOKEN}}' have the value of each agent's own
 variable, with --permit env:TOKEN.
 
