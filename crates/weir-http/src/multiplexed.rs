@@ -8,7 +8,10 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::{BodyBudget, Interest, ProtocolError, ReceivedResponse, Request, RequestId};
+use crate::{
+    BodyBudget, Interest, MessageFormat, ProtocolError, ReceivedMessage, ReceivedResponse, Request,
+    RequestId,
+};
 
 /// Client side of one multiplexed connection. Times are the caller's, in nanoseconds.
 ///
@@ -66,6 +69,11 @@ pub trait Multiplexed: Debug + Send {
     /// budget that the bodies of several connections share. The default is nothing. A reset does
     /// not change it.
     fn set_interest(&mut self, interest: Interest, budget: &BodyBudget);
+
+    /// Splits the bodies of responses into messages from now on, each of which is an event. The
+    /// interest must not be [`Interest::Status`]. A protocol with messages of its own needs no
+    /// format.
+    fn set_messages(&mut self, _format: &MessageFormat) {}
 
     /// Returns the `nth` response, from 0, of those that the last call of
     /// [`receive`](Multiplexed::receive) completed. Each has pushed an event, in this order.
@@ -133,7 +141,8 @@ pub struct StreamEvent {
     pub kind: StreamEventKind,
 }
 
-/// The kind of a stream's event. All but [`Began`](StreamEventKind::Began) are its last.
+/// The kind of a stream's event. All but [`Began`](StreamEventKind::Began) and
+/// [`Message`](StreamEventKind::Message) are its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEventKind {
     /// The final response has begun.
@@ -141,6 +150,8 @@ pub enum StreamEventKind {
         /// Arrival of its first byte, in nanoseconds.
         at_ns: u64,
     },
+    /// A message within the response is complete.
+    Message(ReceivedMessage),
     /// The response is complete.
     Response {
         /// The status code, 200 to 999 (RFC 9110 §15).
@@ -154,4 +165,11 @@ pub enum StreamEventKind {
     /// The peer has provably not processed the request, so that it may be sent again (RFC 9113
     /// §8.7).
     Returned,
+}
+
+impl StreamEventKind {
+    /// True if it is the last event of its stream.
+    pub fn is_last(&self) -> bool {
+        !matches!(self, StreamEventKind::Began { .. } | StreamEventKind::Message(_))
+    }
 }

@@ -437,6 +437,7 @@ impl StreamLane {
                         stream.first_byte_at = Nanos(at_ns);
                     }
                 }
+                StreamEventKind::Message(_) => {}
                 StreamEventKind::Response { status } => {
                     if shared.connections.limits.shows.is_some() {
                         shared.connections.note(ScriptEvent::Responded { conn, nth, status });

@@ -5,7 +5,8 @@ use std::mem;
 
 use memchr::memchr;
 
-use crate::{BodyBudget, Interest, ReceivedResponse};
+use crate::messages::MessageSplitter;
+use crate::{BodyBudget, Interest, MessageFormat, ReceivedMessage, ReceivedResponse};
 
 /// Largest capacity that a buffer keeps after its responses were used, while the budget is ample.
 const BUFFER_BYTES_KEPT: usize = 64 * 1024;
@@ -27,6 +28,8 @@ pub(crate) struct Capture {
     completed: Vec<Completed>,
     /// True if the current body is longer than its stored part.
     is_cut: bool,
+    /// Splitter of bodies into messages, and the messages that the last call completed.
+    messages: Option<(MessageSplitter, Vec<ReceivedMessage>)>,
 }
 
 /// End of a response in the buffers; it starts at the end of the previous one.
@@ -49,7 +52,39 @@ impl Capture {
         let (heads, bodies, completed) = (Vec::new(), Vec::new(), Vec::new());
         let budget = budget.clone();
         let (taken, is_cut) = (0, false);
-        Some(Box::new(Capture { keeps_bodies, heads, bodies, budget, taken, completed, is_cut }))
+        let messages = None;
+        Some(Box::new(Capture {
+            keeps_bodies,
+            heads,
+            bodies,
+            budget,
+            taken,
+            completed,
+            is_cut,
+            messages,
+        }))
+    }
+
+    /// Splits bodies into messages from now on.
+    pub(crate) fn split(&mut self, format: &MessageFormat) {
+        self.messages = Some((MessageSplitter::new(format), Vec::new()));
+    }
+
+    /// True if bodies are split into messages.
+    pub(crate) fn splits(&self) -> bool {
+        self.messages.is_some()
+    }
+
+    /// Returns the messages since [`Capture::forget_messages`].
+    pub(crate) fn messages(&self) -> &[ReceivedMessage] {
+        self.messages.as_ref().map_or(&[], |(_, messages)| messages)
+    }
+
+    /// Drops the messages so far.
+    pub(crate) fn forget_messages(&mut self) {
+        if let Some((_, messages)) = &mut self.messages {
+            messages.clear();
+        }
     }
 
     /// Drops the responses of the last call, at the start of the next.
@@ -72,6 +107,13 @@ impl Capture {
         self.bodies.truncate(body_end);
         self.shrink_bodies();
         self.is_cut = false;
+        self.end_messages();
+    }
+
+    fn end_messages(&mut self) {
+        if let Some((splitter, _)) = &mut self.messages {
+            splitter.reset();
+        }
     }
 
     fn shrink_bodies(&mut self) {
@@ -108,6 +150,9 @@ impl Capture {
 
     /// Appends bytes of a body. After a cut none are stored, as they would seem to follow directly.
     pub(crate) fn body(&mut self, bytes: &[u8]) {
+        if let Some((splitter, messages)) = &mut self.messages {
+            splitter.receive(bytes, |message| messages.push(message));
+        }
         if self.keeps_bodies && !self.is_cut {
             let room = self.budget.body_max() - (self.bodies.len() - self.last().body_end);
             let wanted = bytes.len().min(room);
@@ -140,6 +185,7 @@ impl Capture {
         let is_cut = mem::take(&mut self.is_cut);
         let (head_end, body_end) = (self.heads.len(), self.bodies.len());
         self.completed.push(Completed { status, is_cut, head_end, body_end });
+        self.end_messages();
     }
 
     pub(crate) fn response(&self, nth: usize) -> ReceivedResponse<'_> {

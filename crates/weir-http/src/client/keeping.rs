@@ -69,7 +69,10 @@ impl Http1 {
 
     pub(super) fn begin_call(&mut self) {
         self.began_here = false;
-        self.forget_responses();
+        if let Some(capture) = self.capture() {
+            capture.forget_completed();
+            capture.forget_messages();
+        }
     }
 
     /// Frees the stored responses that the last call completed, before the next call does.

@@ -12,7 +12,8 @@ use crate::message::chunked::ChunkFraming;
 use crate::message::framing::{BodyEnd, response_has_body};
 use crate::message::section::{Paused, Section};
 use crate::{
-    BodyBudget, Interest, ProtocolError, ReceivedResponse, RequestId, RequestTraits, ResponseEvent,
+    BodyBudget, Interest, MessageFormat, ProtocolError, ReceivedMessage, ReceivedResponse,
+    RequestId, RequestTraits, ResponseEvent,
 };
 pub(crate) use capture::Capture;
 pub use head_cache::HeadCache;
@@ -122,6 +123,15 @@ impl Http1 {
         }
     }
 
+    /// Splits bodies into messages from now on, for [`Http1::messages`].
+    ///
+    /// # Panics
+    /// If the interest is [`Interest::Status`].
+    pub fn set_messages(&mut self, format: &MessageFormat) {
+        let capture = self.extra.as_mut().and_then(|extra| extra.capture.as_mut());
+        capture.expect("responses that are split are kept").split(format);
+    }
+
     /// Returns the number of requests that it accepts now. It is zero after a request or a response
     /// that closes, after the end of the stream and after an error.
     #[inline]
@@ -193,15 +203,22 @@ impl Http1 {
 
     /// Returns the number of following body bytes that the caller may discard. It is the rest of a
     /// `Content-Length` or of a chunk, or `u64::MAX` if the body ends with the connection.
-    /// Otherwise, and if bodies are stored, it is 0.
+    /// Otherwise, and if bodies are stored or split, it is 0.
     #[inline]
     pub fn discardable(&self) -> u64 {
         match self.phase {
-            _ if self.interest == Interest::Body => 0,
+            _ if self.interest != Interest::Status && self.reads_bodies() => 0,
             ResponseElement::Fixed | ResponseElement::ChunkData => self.left,
             ResponseElement::UntilClose => u64::MAX,
             _ => 0,
         }
+    }
+
+    /// True if bodies are stored or split into messages.
+    #[cold]
+    fn reads_bodies(&self) -> bool {
+        let capture = self.extra.as_ref().and_then(|extra| extra.capture.as_ref());
+        self.interest == Interest::Body || capture.is_some_and(|capture| capture.splits())
     }
 
     /// Counts body bytes that the backend discarded instead of passing them to [`Http1::receive`].
@@ -287,6 +304,13 @@ impl Http1 {
     pub fn response(&self, nth: usize) -> ReceivedResponse<'_> {
         let capture = self.extra.as_ref().and_then(|extra| extra.capture.as_ref());
         capture.expect("responses are kept if there is interest in them").response(nth)
+    }
+
+    /// Returns the messages that the last call completed, in order, of one response after the
+    /// other.
+    pub fn messages(&self) -> &[ReceivedMessage] {
+        let capture = self.extra.as_ref().and_then(|extra| extra.capture.as_ref());
+        capture.map_or(&[], |capture| capture.messages())
     }
 
     /// Parses the bytes passed to [`Http1::receive`]; cached heads are not parsed.

@@ -5,6 +5,7 @@ mod check;
 mod corpus;
 mod h2;
 mod kept;
+mod messages;
 mod properties;
 mod raw_requests;
 mod responses;

@@ -70,7 +70,7 @@ impl ToyClient {
             StreamEventKind::Response { .. } => self.begun -= 1,
             _ => {}
         }
-        if !matches!(kind, StreamEventKind::Began { .. }) {
+        if kind.is_last() {
             self.streams[index] = None;
         }
         events.push(StreamEvent { id: RequestId(index as u16), kind });

@@ -2,13 +2,15 @@
 //! reads none pays nothing.
 
 use crate::client::Capture;
-use crate::{BodyBudget, Interest, ReceivedResponse};
+use crate::{BodyBudget, Interest, MessageFormat, ReceivedMessage, ReceivedResponse};
 
 /// The stored responses of one connection, each with the storage of its stream.
 #[derive(Debug)]
 pub(super) struct Captures {
     interest: Interest,
     budget: BodyBudget,
+    /// Format of messages that bodies are split into.
+    format: Option<MessageFormat>,
     /// Storage by slot; `None` before the slot's first response.
     slots: Vec<Option<Box<Capture>>>,
     /// Slots of the responses that the last call completed, in order.
@@ -22,8 +24,14 @@ impl Captures {
     pub(super) fn new(interest: Interest, budget: &BodyBudget) -> Option<Box<Captures>> {
         let budget = budget.clone();
         let (slots, completed, lines) = (Vec::new(), Vec::new(), Vec::new());
-        let captures = Captures { interest, budget, slots, completed, lines };
+        let format = None;
+        let captures = Captures { interest, budget, format, slots, completed, lines };
         (interest != Interest::Status).then(|| Box::new(captures))
+    }
+
+    /// Splits bodies into messages from now on.
+    pub(super) fn split(&mut self, format: &MessageFormat) {
+        self.format = Some(format.clone());
     }
 
     /// Appends the current field lines to the response of a slot: of its head, or of its trailers.
@@ -33,9 +41,12 @@ impl Captures {
         self.lines = lines;
     }
 
-    /// Appends a part of the body of a slot's response.
-    pub(super) fn body(&mut self, slot: u16, data: &[u8]) {
-        self.of(slot).body(data);
+    /// Appends a part of the body of a slot's response. Returns the messages that it completes.
+    pub(super) fn body(&mut self, slot: u16, data: &[u8]) -> &[ReceivedMessage] {
+        let capture = self.of(slot);
+        capture.forget_messages();
+        capture.body(data);
+        capture.messages()
     }
 
     /// Completes the response of a slot.
@@ -79,7 +90,10 @@ impl Captures {
         let place = &mut self.slots[slot];
         if place.is_none() {
             *place = Capture::new(self.interest, &self.budget);
+            if let (Some(capture), Some(format)) = (place, &self.format) {
+                capture.split(format);
+            }
         }
-        place.as_deref_mut().expect("an interest needs storage")
+        self.slots[slot].as_deref_mut().expect("an interest needs storage")
     }
 }

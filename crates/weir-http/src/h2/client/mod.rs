@@ -15,8 +15,8 @@ use super::fault::ErrorCode;
 use super::frame::{FrameReader, PREFACE, Settings};
 use super::options::H2Options;
 use crate::{
-    BodyBudget, EndReason, Interest, Multiplexed, ProtocolError, ProtocolFactory, ReceivedResponse,
-    Request, RequestId, StreamEvent, WindowWaits,
+    BodyBudget, EndReason, Interest, MessageFormat, Multiplexed, ProtocolError, ProtocolFactory,
+    ReceivedResponse, Request, RequestId, StreamEvent, WindowWaits,
 };
 use captures::Captures;
 use session::ClientSession;
@@ -157,6 +157,11 @@ impl Multiplexed for H2Client {
 
     fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
         self.session.captures = Captures::new(interest, budget);
+    }
+
+    fn set_messages(&mut self, format: &MessageFormat) {
+        let captures = self.session.captures.as_mut();
+        captures.expect("responses that are split are kept").split(format);
     }
 
     fn response(&self, nth: usize) -> ReceivedResponse<'_> {

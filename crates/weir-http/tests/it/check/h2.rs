@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_http::h2::server::{H2Server, ServerEvent};
 use weir_http::h2::{ErrorCode, H2Client, H2Options};
-use weir_http::{Multiplexed, ProtocolError, Request, RequestId, StreamEvent, StreamEventKind};
+use weir_http::{Multiplexed, ProtocolError, Request, RequestId, StreamEvent};
 
 /// Requests in flight when the server's bytes arrive.
 const REQUESTS: u16 = 4;
@@ -49,7 +49,7 @@ fn run_client(bytes: &[u8], piece_bytes: usize) -> ClientResult {
     for StreamEvent { id: RequestId(id), kind } in &events {
         let has_ended = &mut has_ended[usize::from(*id)];
         assert!(!*has_ended, "an event after the last one");
-        *has_ended = !matches!(kind, StreamEventKind::Began { .. });
+        *has_ended = kind.is_last();
     }
     (events, error, client.capacity(), client.is_mid_response())
 }

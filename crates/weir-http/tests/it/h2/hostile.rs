@@ -295,7 +295,7 @@ fn drive(steps: &[Step], piece_bytes: usize) -> Seen {
         raw.bytes.clear();
         for event in events.drain(..) {
             assert!(is_live[usize::from(event.id.0)], "{event:?}");
-            is_live[usize::from(event.id.0)] = matches!(event.kind, StreamEventKind::Began { .. });
+            is_live[usize::from(event.id.0)] = !event.kind.is_last();
             all.push(event);
         }
         match step {

@@ -33,8 +33,7 @@ pub(super) fn exchange<B: Backend>(
     let (interest, budget) = result.interest(checked, &draft.body_budget);
     client.set_interest(interest, &budget);
     client.open(link.now().0);
-    let (mut is_sent, mut received, mut events) = (false, 0, Vec::new());
-    let mut begun = None;
+    let (mut is_sent, mut received, mut begun, mut events) = (false, 0, None, Vec::new());
     loop {
         if !is_sent && client.capacity() > 0 {
             client.request(request, link.now().0);
@@ -55,6 +54,7 @@ pub(super) fn exchange<B: Backend>(
         let read = client.receive(&bytes, link.now().0, &mut events);
         for event in events.drain(..) {
             match event.kind {
+                StreamEventKind::Message(_) => {}
                 StreamEventKind::Began { .. } => {
                     result.step("first byte", started, link.now());
                     begun = Some(describe(&client.head(), link.now().since(started)));

@@ -115,7 +115,7 @@ impl<S: Read + Write> Connection<S> {
             }
             let events = self.turn().expect("the server closes only after the last response");
             let kinds = events.into_iter().map(|event| event.kind);
-            ends.extend(kinds.filter(|kind| !matches!(kind, StreamEventKind::Began { .. })));
+            ends.extend(kinds.filter(|kind| kind.is_last()));
         }
     }
 }

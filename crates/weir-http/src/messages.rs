@@ -1,0 +1,103 @@
+//! Messages within the body of a response: how a body is split into them, and what is reported of
+//! each. Neither times nor streams are known here.
+
+use std::fmt::{self, Debug};
+use std::sync::Arc;
+
+use crate::sse::EventSplitter;
+
+/// The way in which bodies of responses are split into messages.
+#[derive(Clone, Debug)]
+pub struct MessageFormat {
+    /// Form of the messages.
+    pub framing: MessageFraming,
+    /// Test that a message has to pass to be [counted](MessageKind::Counted); `None` if each is.
+    pub test: Option<MessageTest>,
+}
+
+/// The form of the messages in a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageFraming {
+    /// Server-sent events ([`crate::sse`]).
+    EventStream,
+}
+
+/// A test of the content of a message.
+#[derive(Clone)]
+pub struct MessageTest(Arc<dyn Fn(&[u8]) -> bool + Send + Sync>);
+
+/// A message that was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceivedMessage {
+    /// Bytes of its content, without framing.
+    pub bytes: u64,
+    /// Meaning for counts and times.
+    pub kind: MessageKind,
+}
+
+/// Meaning of a message for counts and times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageKind {
+    /// One of the messages that times are measured of.
+    Counted,
+    /// A message that does not pass the test of the format.
+    Other,
+    /// A mark of the end of the stream, as `[DONE]`.
+    EndMark,
+}
+
+/// Splits the bodies of one response after the other.
+#[derive(Debug)]
+pub(crate) struct MessageSplitter {
+    format: MessageFormat,
+    events: EventSplitter,
+}
+
+impl MessageTest {
+    /// Returns a test that `passes` decides, from the content of a message.
+    pub fn new(passes: impl Fn(&[u8]) -> bool + Send + Sync + 'static) -> MessageTest {
+        MessageTest(Arc::new(passes))
+    }
+}
+
+impl Debug for MessageTest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MessageTest")
+    }
+}
+
+impl MessageFormat {
+    /// Returns what a message with this content counts as.
+    fn kind_of(&self, content: &[u8]) -> MessageKind {
+        match &self.test {
+            Some(MessageTest(passes)) if !passes(content) => MessageKind::Other,
+            _ => MessageKind::Counted,
+        }
+    }
+}
+
+impl MessageSplitter {
+    /// Makes a splitter for a body that begins with the next bytes.
+    pub(crate) fn new(format: &MessageFormat) -> MessageSplitter {
+        MessageSplitter { format: format.clone(), events: EventSplitter::new() }
+    }
+
+    /// Reads bytes of the body, and calls `on_message` for each message that they complete.
+    pub(crate) fn receive(&mut self, bytes: &[u8], mut on_message: impl FnMut(ReceivedMessage)) {
+        let MessageSplitter { format, events } = self;
+        match format.framing {
+            MessageFraming::EventStream => events.receive(bytes, |event| {
+                let kind = match event.is_done() {
+                    true => MessageKind::EndMark,
+                    false => format.kind_of(event.data),
+                };
+                on_message(ReceivedMessage { bytes: event.data_bytes, kind });
+            }),
+        }
+    }
+
+    /// Forgets an incomplete message: the next bytes are of another body.
+    pub(crate) fn reset(&mut self) {
+        self.events.reset();
+    }
+}
