@@ -16,8 +16,21 @@ pub struct Completion {
     pub outcome: Outcome,
     /// End of the exchange (`Te`).
     pub at: Nanos,
+    /// Messages of the response so far; `None` if they are not measured.
+    pub messages: Option<ExchangeMessages>,
     /// Kernel time stamps; `None` if none were requested for this exchange.
     pub kernel: Option<KernelTimes>,
+}
+
+/// The messages of one exchange that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExchangeMessages {
+    /// Number of messages.
+    pub count: u32,
+    /// Their bytes, without framing.
+    pub bytes: u64,
+    /// Time of the first; [`Nanos::ZERO`] without one.
+    pub first_at: Nanos,
 }
 
 /// The outcome of an exchange (METHOD 1.6).

@@ -1,6 +1,6 @@
 //! A request in flight and its time stamps.
 
-use weir_io::Nanos;
+use weir_io::{ConnId, Nanos};
 pub use weir_result::SlotPhase;
 
 /// A request on the wire, with its stamps (METHOD 1.2).
@@ -24,6 +24,20 @@ pub struct Exchange {
     pub is_overdue: bool,
     /// True if the run ended before the response. The response is still awaited, and not counted.
     pub is_resolved: bool,
+}
+
+/// The place of an exchange in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExchangePlace {
+    /// Connection that carries it.
+    pub(crate) conn: ConnId,
+    /// Id of its request on the connection; [`ExchangePlace::NO_ID`] if it is on none.
+    pub(crate) id: u16,
+}
+
+impl ExchangePlace {
+    /// The id of a request that its peer returned and that waits to be sent again.
+    pub(crate) const NO_ID: u16 = u16::MAX;
 }
 
 impl Exchange {
@@ -71,10 +85,10 @@ pub(crate) fn oldest_sent_at(exchanges: &[Exchange]) -> Option<Nanos> {
     waiting.map(|exchange| exchange.sent_at).min()
 }
 
-/// Removes and returns the oldest request in flight. Ids wrap around, so the time stamps decide; a
-/// connection has few enough requests to scan them all.
-pub(crate) fn take_oldest(exchanges: &mut [Exchange]) -> Option<Exchange> {
-    let live = exchanges.iter_mut().filter(|exchange| exchange.is_live());
-    let oldest = live.min_by_key(|exchange| exchange.sent_at)?;
-    Some(std::mem::replace(oldest, Exchange::NONE))
+/// Removes and returns the oldest request in flight, with its id. Ids wrap around, so the time
+/// stamps decide; a connection has few enough requests to scan them all.
+pub(crate) fn take_oldest(exchanges: &mut [Exchange]) -> Option<(u16, Exchange)> {
+    let live = (0..).zip(exchanges).filter(|(_, exchange)| exchange.is_live());
+    let (id, oldest) = live.min_by_key(|(_, exchange)| exchange.sent_at)?;
+    Some((id, std::mem::replace(oldest, Exchange::NONE)))
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use weir_http::{BodyBudget, Prepared, ProtocolFactory};
+use weir_http::{BodyBudget, MessageFormat, Prepared, ProtocolFactory};
 use weir_io::{Endpoint, Nanos};
 use weir_result::{Load, Part, Plan, RawLog};
 
+use crate::goodput::Goodput;
 use crate::observer::ObserverFactory;
 use crate::partition::Partition;
 use crate::request_list::{ListRows, RequestList};
@@ -34,6 +35,9 @@ pub struct Job {
     pub times: Option<Arc<[u64]>>,
     /// Expectations of responses; `None` if the plan's status codes alone decide.
     pub expectations: Option<Arc<ResponseChecks>>,
+    /// Measurement of messages within responses; `None` if they are not measured. It excludes
+    /// pipelining and scripts.
+    pub messages: Option<MessageRules>,
     /// Protocol of the connections. A script whose functions distinguish connections requires
     /// HTTP/1.
     pub protocol: ProtocolFactory,
@@ -60,6 +64,16 @@ pub struct Job {
     pub raw: Option<RawLog>,
     /// Observers in addition to those that the plan requires.
     pub observers: Vec<ObserverFactory>,
+}
+
+/// Measurement of messages within responses.
+#[derive(Clone, Debug, Default)]
+pub struct MessageRules {
+    /// Format in which bodies of responses have messages; `None` if the protocol reports them
+    /// itself.
+    pub format: Option<MessageFormat>,
+    /// Conditions of a good response; `None` if there are none.
+    pub goodput: Option<Goodput>,
 }
 
 /// Measurements that only some reports need.
@@ -101,6 +115,7 @@ impl Job {
             list: None,
             times: None,
             expectations: None,
+            messages: None,
             protocol: ProtocolFactory::default(),
             discard: false,
             cpus: Vec::new(),

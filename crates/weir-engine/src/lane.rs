@@ -8,6 +8,7 @@
 
 mod http1;
 mod http1_slots;
+mod http1_unsent;
 mod streams;
 
 use std::fmt::Debug;
@@ -18,7 +19,7 @@ use weir_result::{ErrorKind, FailureCause};
 
 use crate::completion::Outcome;
 use crate::connections::{Connections, StateCounts};
-use crate::exchange::{Exchange, SlotPhase};
+use crate::exchange::{Exchange, ExchangePlace, SlotPhase};
 use crate::job::Job;
 use crate::layers::Layers;
 use crate::ledger::Ledger;
@@ -221,8 +222,8 @@ pub(crate) trait Lane: Debug + Sized {
     /// Drops the responses in the last bytes that `conn` received, after the script has read them.
     fn forget_responses(&mut self, shared: &PoolState, conn: ConnId);
 
-    /// Returns every request in flight with its connection.
-    fn live(&mut self) -> impl Iterator<Item = (ConnId, &mut Exchange)>;
+    /// Returns every request in flight with its place.
+    fn live(&mut self) -> impl Iterator<Item = (ExchangePlace, &mut Exchange)>;
 
     /// Adds the counts of the protocols to the ledger, after the run's end at `end`.
     fn finish(&mut self, shared: &mut PoolState, end: Nanos);

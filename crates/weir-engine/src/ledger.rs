@@ -7,14 +7,15 @@
 
 mod connection_counts;
 mod judge;
+mod messages;
 mod recorder;
 
-use weir_http::ReceivedResponse;
+use weir_http::{ReceivedMessage, ReceivedResponse};
 use weir_io::{ConnId, Nanos};
 use weir_result::{FailureKind, Measurements, SuccessRule, WorkerPhases};
 
 use crate::completion::{Completion, KernelTimes, Outcome, Response};
-use crate::exchange::{Exchange, SlotPhase};
+use crate::exchange::{Exchange, ExchangePlace, SlotPhase, oldest_sent_at};
 use crate::job::Job;
 use crate::live::WorkerLive;
 use crate::observer::NeverSent;
@@ -25,6 +26,7 @@ use crate::stamps::Stamping;
 use crate::worker_frame::WorkerFrame;
 use connection_counts::ConnectionCounts;
 use judge::Judge;
+use messages::{MessageRecorder, TimedMessage};
 pub(crate) use recorder::{PlanFacts, Recorder};
 
 /// The recorder, the observers and the rule that judges responses.
@@ -38,13 +40,15 @@ pub(crate) struct Ledger {
     pub(crate) connections: ConnectionCounts,
     /// Connections with kernel time stamps, which have observers of their own.
     pub(crate) stamping: Stamping,
+    /// Messages within responses, if they are measured.
+    messages: Option<Box<MessageRecorder>>,
     observers: Observers,
 }
 
 /// The part of a response that only observers see.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Observed {
-    pub(crate) conn: ConnId,
+    pub(crate) place: ExchangePlace,
     pub(crate) kernel: Option<KernelTimes>,
 }
 
@@ -63,6 +67,7 @@ impl Ledger {
             judge: job.expectations.as_ref().map(|checks| Box::new(Judge::new(checks))),
             recorder: Recorder::new(job, gap_ns),
             connections: ConnectionCounts::new(connections.into(), job.tls.is_some()),
+            messages: MessageRecorder::new(job, job.own_connections_max(number)),
             observers: Observers::new(job, number, &stamping),
             stamping,
         }
@@ -130,18 +135,26 @@ impl Ledger {
             false => Outcome::BadResponse(response),
         };
         self.recorder.completed(exchange, outcome, at, exchanges);
-        if let Some(Observed { conn, kernel }) = observed {
-            let completion = Completion { conn, exchange: *exchange, outcome, at, kernel };
-            self.observers.completed(&completion, self.stamping.covers(conn));
+        if let Some(seen) = &observed {
+            let Observed { place: ExchangePlace { conn, .. }, kernel } = *seen;
+            let (exchange, messages) = (*exchange, None);
+            let completion = Completion { conn, exchange, outcome, at, messages, kernel };
+            self.observe(seen.place, completion);
         }
     }
 
     /// Announces an exchange that ended without a response: it failed, or its timeout has expired.
     #[cold]
-    pub(crate) fn ended(&mut self, conn: ConnId, exchange: &Exchange, outcome: Outcome, at: Nanos) {
+    pub(crate) fn ended(
+        &mut self,
+        place: ExchangePlace,
+        exchange: &Exchange,
+        outcome: Outcome,
+        at: Nanos,
+    ) {
         debug_assert!(matches!(outcome, Outcome::TransportError(_) | Outcome::TimedOut));
         self.recorder.completed(exchange, outcome, at, 1);
-        self.observe(conn, exchange, outcome, at);
+        self.observe_end(place, exchange, outcome, at);
     }
 
     /// Announces an exchange that has exceeded the timeout and is still awaited.
@@ -167,17 +180,17 @@ impl Ledger {
 
     /// Announces an exchange that the run ended before. It stays on the wire if it is there, and
     /// counts no longer.
-    pub(crate) fn censored(&mut self, conn: ConnId, exchange: &Exchange, at: Nanos) {
+    pub(crate) fn censored(&mut self, place: ExchangePlace, exchange: &Exchange, at: Nanos) {
         if exchange.phase == SlotPhase::Measured {
             self.recorder.censored(exchange, at);
         }
-        self.observe(conn, exchange, Outcome::InFlightAtEnd, at);
+        self.observe_end(place, exchange, Outcome::InFlightAtEnd, at);
     }
 
     /// Takes an exchange off the wire whose socket is about to be closed, after the run.
-    pub(crate) fn abandoned(&mut self, conn: ConnId, exchange: &Exchange, at: Nanos) {
+    pub(crate) fn abandoned(&mut self, place: ExchangePlace, exchange: &Exchange, at: Nanos) {
         self.recorder.abandoned(exchange, at);
-        self.observe(conn, exchange, Outcome::InFlightAtEnd, at);
+        self.observe_end(place, exchange, Outcome::InFlightAtEnd, at);
     }
 
     /// Announces a connection that opened at `at`; `open` are open now.
@@ -200,6 +213,7 @@ impl Ledger {
     /// Returns the worker's frame at `now`, without what others know.
     pub(crate) fn frame(&self, now: Nanos, in_flight: u64, backlog: u64) -> WorkerFrame {
         let mut frame = self.recorder.frame(now, in_flight, backlog);
+        self.messages.iter().for_each(|messages| messages.add_to_frame(&mut frame));
         self.observers.add_to_frame(&mut frame);
         frame
     }
@@ -214,13 +228,15 @@ impl Ledger {
         phases: WorkerPhases,
         live: &WorkerLive,
     ) -> Measurements {
-        let Ledger { judge, mut recorder, connections, mut observers, .. } = self;
+        let Ledger { judge, mut recorder, connections, messages, mut observers, .. } = self;
+        recorder.slices.measures_messages = messages.is_some();
         let missed = recorder.take_missed();
         let (timeline, left) = (recorder.timeline, schedule.clone());
         let mut measurements = recorder.finish(&mut schedule, shed, planned, phases, live);
         measurements.missed = missed;
         measurements.miss_examples = judge.map(|judge| judge.finish()).unwrap_or_default();
         connections.finish(&mut measurements);
+        messages.iter().for_each(|messages| messages.finish(&mut measurements));
         let (count, given_up_at) = (measurements.outcomes.never_sent, planned.unsent_until);
         if count > 0 {
             let (schedule, timeline) = (&left, &timeline);
@@ -230,9 +246,62 @@ impl Ledger {
         measurements
     }
 
+    /// Announces a message within a response in progress, read at `at`; `received_at` is the
+    /// kernel's stamp of it, if there is one.
+    #[inline(never)]
+    pub(crate) fn message(
+        &mut self,
+        place: ExchangePlace,
+        exchange: &Exchange,
+        message: ReceivedMessage,
+        at: Nanos,
+        received_at: Option<Nanos>,
+    ) {
+        let stamp = received_at.filter(|stamp| self.stamping.covers(place.conn) && *stamp <= at);
+        if let Some(messages) = &mut self.messages {
+            let timed = TimedMessage { message, at, stamp };
+            messages.received(self.recorder.shares(), place, exchange, timed);
+        }
+    }
+
+    /// Returns the time from which the timeout of an exchange counts: its send or, if messages are
+    /// measured, its last message.
+    pub(crate) fn heard_at(&self, place: ExchangePlace, exchange: &Exchange) -> Nanos {
+        let heard_at = self.messages.as_ref().map(|messages| messages.heard_at(place));
+        exchange.sent_at.max(heard_at.unwrap_or(Nanos::ZERO))
+    }
+
+    /// Returns the earliest of these times, over the requests in flight on `conn` that are not
+    /// overdue already.
+    pub(crate) fn oldest_heard_at(&self, conn: ConnId, exchanges: &[Exchange]) -> Option<Nanos> {
+        if self.messages.is_none() {
+            return oldest_sent_at(exchanges);
+        }
+        let waiting = (0..).zip(exchanges).filter(|(_, one)| one.is_live() && !one.is_overdue);
+        waiting.map(|(id, one)| self.heard_at(ExchangePlace { conn, id }, one)).min()
+    }
+
     #[cold]
-    fn observe(&mut self, conn: ConnId, exchange: &Exchange, outcome: Outcome, at: Nanos) {
-        let completion = Completion { conn, exchange: *exchange, outcome, at, kernel: None };
-        self.observers.completed(&completion, self.stamping.covers(conn));
+    fn observe_end(
+        &mut self,
+        place: ExchangePlace,
+        exchange: &Exchange,
+        outcome: Outcome,
+        at: Nanos,
+    ) {
+        let (conn, exchange, messages, kernel) = (place.conn, *exchange, None, None);
+        let completion = Completion { conn, exchange, outcome, at, messages, kernel };
+        self.observe(place, completion);
+    }
+
+    /// Announces a completion to the observers, with its messages if they are measured.
+    #[inline(never)]
+    fn observe(&mut self, place: ExchangePlace, mut completion: Completion) {
+        if let Some(messages) = &mut self.messages {
+            let Completion { exchange, outcome, at, .. } = &completion;
+            let ended = messages.ended(self.recorder.shares(), place, exchange, (outcome, *at));
+            completion.messages = Some(ended);
+        }
+        self.observers.completed(&completion, self.stamping.covers(place.conn));
     }
 }

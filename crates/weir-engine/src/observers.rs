@@ -23,7 +23,7 @@ use stamp_tallies::StampTallies;
 #[derive(Debug)]
 pub(crate) struct Observers {
     all: Vec<Box<dyn ExchangeObserver>>,
-    /// True if at least one observer sees every connection.
+    /// True if at least one observer sees every connection, or messages are measured.
     pub(crate) sees_all: bool,
 }
 
@@ -36,7 +36,7 @@ impl Observers {
         all.extend(boxed(RawWriter::new(job, number)));
         all.extend(boxed(destinations));
         all.extend(job.observers.iter().map(|factory| factory.make(number)));
-        let sees_all = all.iter().any(|one| one.sees_all());
+        let sees_all = job.messages.is_some() || all.iter().any(|one| one.sees_all());
         Observers { all, sees_all }
     }
 

@@ -9,7 +9,7 @@ use weir_io::{Backend, Close, ConnId, Event, EventKind, Nanos};
 
 use crate::connection::SocketState;
 use crate::connections::Connections;
-use crate::exchange::SlotPhase;
+use crate::exchange::{ExchangePlace, SlotPhase};
 use crate::job::Job;
 use crate::lane::{After, Lane, PoolState, StringRoom};
 use crate::layers::Layers;
@@ -241,21 +241,22 @@ impl<L: Lane> ConnectionPool<L> {
     /// Censors the members of M that are still in flight at the end of the run. Their responses are
     /// still awaited, so that the server has responded to every request, but no longer measured.
     pub(crate) fn censor(&mut self, now: Nanos) {
-        for (conn, exchange) in self.lane.live() {
+        for (place, exchange) in self.lane.live() {
             if exchange.phase == SlotPhase::Measured {
-                self.shared.ledger.censored(conn, exchange, now);
+                self.shared.ledger.censored(place, exchange, now);
                 (exchange.phase, exchange.is_resolved) = (SlotPhase::Tail, true);
             }
         }
         for (conn, exchange) in self.lane.take_returned() {
-            self.shared.ledger.censored(conn, &exchange, now);
+            let place = ExchangePlace { conn, id: ExchangePlace::NO_ID };
+            self.shared.ledger.censored(place, &exchange, now);
         }
     }
 
     /// Ends the exchanges still in flight because the sockets are about to be closed.
     pub(crate) fn abandon(&mut self, now: Nanos) {
-        for (conn, exchange) in self.lane.live() {
-            self.shared.ledger.abandoned(conn, exchange, now);
+        for (place, exchange) in self.lane.live() {
+            self.shared.ledger.abandoned(place, exchange, now);
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use weir_io::Nanos;
 use weir_result::{Histogram, NamedSlice, Outcomes, Slice, StageSpan, Tally};
 
+use crate::message_tally::MessageTally;
 use crate::timeline::Timeline;
 
 /// Parts of a window of known length.
@@ -24,6 +25,8 @@ const FIRST_LENGTH_NS: u64 = 5_000_000;
 pub(crate) struct Slices {
     t0: Nanos,
     extent: Extent,
+    /// True if each slice has messages, be they none.
+    pub(crate) measures_messages: bool,
     slices: Vec<SliceTally>,
     /// Slice of the last look-up by intended time, and its bounds. These times are nearly in order.
     due: Cursor,
@@ -77,6 +80,8 @@ pub(crate) struct SliceTally {
     pub(crate) outcomes: Outcomes,
     /// Events within the slice.
     pub(crate) counts: SliceCounts,
+    /// Messages; `None` before the first.
+    messages: Option<Box<MessageTally>>,
     /// Shares of the names of a list that have slices, up to the last that was counted.
     named: Vec<NamedTally>,
 }
@@ -88,6 +93,8 @@ pub(crate) struct NamedTally {
     pub(crate) not_ok: Tally,
     pub(crate) completed: u64,
     pub(crate) good: u64,
+    /// Messages; `None` before the first.
+    messages: Option<Box<MessageTally>>,
 }
 
 /// Events within a slice, and the requests left at its end.
@@ -118,6 +125,7 @@ impl Slices {
         let mut slices = Slices {
             t0: timeline.t0,
             extent,
+            measures_messages: false,
             slices: (0..count).map(|_| SliceTally::default()).collect(),
             due: unset,
             now: unset,
@@ -245,11 +253,14 @@ impl Slices {
     pub(crate) fn share(&self, place: usize) -> NamedSlice {
         let shares = self.slices.iter().filter_map(|slice| slice.named.get(place));
         let mut sum = NamedSlice::default();
-        for NamedTally { ok, not_ok, completed, good } in shares {
+        for NamedTally { ok, not_ok, completed, good, messages } in shares {
             sum.ok.add_tally(ok);
             sum.not_ok.add_tally(not_ok);
             sum.completed += completed;
             sum.good += good;
+            if let Some(messages) = messages {
+                sum.messages.get_or_insert_default().add(&messages.finish());
+            }
         }
         sum
     }
@@ -282,9 +293,15 @@ impl Slices {
             slice.ok.add_tally(&tally.ok);
             tally.named.iter().for_each(|share| slice.ok.add_tally(&share.ok));
             slice.not_ok.add_tally(&tally.not_ok);
+            if self.measures_messages {
+                let tally = tally.messages.as_ref();
+                slice.messages = Some(tally.map(|tally| tally.finish()).unwrap_or_default());
+            }
             if let Some(ages) = never_sent.get(&index) {
                 slice.not_ok.add(ages);
                 slice.never_sent = ages.count();
+                let messages = slice.messages.iter_mut();
+                messages.for_each(|messages| messages.without.add(ages));
             }
             slice.named = tally.named.iter().map(NamedTally::finish).collect();
             match slices.last_mut() {
@@ -313,6 +330,9 @@ fn add(slice: &mut Slice, rest: &Slice) {
     slice.completed += rest.completed;
     slice.good += rest.good;
     slice.add_named(&rest.named);
+    if let Some(messages) = &rest.messages {
+        slice.messages.get_or_insert_default().add(messages);
+    }
 }
 
 impl SliceTally {
@@ -323,6 +343,11 @@ impl SliceTally {
             self.add_names(place + 1);
         }
         &mut self.named[place]
+    }
+
+    /// Returns its messages.
+    pub(crate) fn messages(&mut self) -> &mut MessageTally {
+        self.messages.get_or_insert_default()
     }
 
     #[cold]
@@ -341,6 +366,9 @@ impl SliceTally {
         for (place, share) in next.named.iter().enumerate() {
             self.named(place).add(share);
         }
+        if let Some(messages) = &next.messages {
+            self.messages().add(messages);
+        }
         self.counts = SliceCounts {
             sent: self.counts.sent + next.counts.sent,
             completed: self.counts.completed + next.counts.completed,
@@ -357,11 +385,20 @@ impl NamedTally {
         self.not_ok.add(&next.not_ok);
         self.completed += next.completed;
         self.good += next.good;
+        if let Some(messages) = &next.messages {
+            self.messages().add(messages);
+        }
+    }
+
+    /// Returns its messages.
+    pub(crate) fn messages(&mut self) -> &mut MessageTally {
+        self.messages.get_or_insert_default()
     }
 
     pub(crate) fn finish(&self) -> NamedSlice {
         let (ok, not_ok) = (Histogram::from(&self.ok), Histogram::from(&self.not_ok));
-        NamedSlice { ok, not_ok, completed: self.completed, good: self.good }
+        let messages = self.messages.as_ref().map(|messages| messages.finish());
+        NamedSlice { ok, not_ok, completed: self.completed, good: self.good, messages }
     }
 }
 

@@ -28,6 +28,10 @@ pub struct WorkerFrame {
     pub stamped: SparseHistogram,
     /// The same times without scheduling lag and rx delay, the client's share of each.
     pub stamped_outside: SparseHistogram,
+    /// Times so far to the first message within a response; none if messages are not measured.
+    pub first_message: SparseHistogram,
+    /// Times so far from one message of a response to the next.
+    pub message_gap: SparseHistogram,
     /// Transport errors so far, by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
     /// Totals so far of the names of a list that have slices, and those of all others together if

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -45,6 +46,42 @@ impl Pointer {
         let found = Seek(&self.tokens).deserialize(&mut json);
         let found = found.and_then(|found| json.end().map(|()| found));
         found.map_err(|error| error.to_string())
+    }
+}
+
+/// Place of a value in JSON texts (RFC 6901), as `/choices/0/delta`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JsonPointer(Pointer);
+
+impl JsonPointer {
+    /// True if a JSON text has a value there that is neither null nor an empty string. A text that
+    /// is no JSON has none.
+    pub fn has_value(&self, text: &[u8]) -> bool {
+        match self.0.find(text) {
+            Ok(Some(Scalar::Text(text))) => !text.is_empty(),
+            Ok(Some(Scalar::Null) | None) | Err(_) => false,
+            Ok(Some(_)) => true,
+        }
+    }
+
+    /// Returns the value that a JSON text has there, as text; `None` if there is none that is a
+    /// string, a number or a boolean.
+    pub fn value(&self, text: &[u8]) -> Option<String> {
+        match self.0.find(text).ok()?? {
+            Scalar::Text(text) => Some(text),
+            scalar @ (Scalar::Bool(_) | Scalar::Integer(_) | Scalar::Float(_)) => {
+                Some(scalar.to_string())
+            }
+            Scalar::Null | Scalar::Compound => None,
+        }
+    }
+}
+
+impl FromStr for JsonPointer {
+    type Err = ExpectError;
+
+    fn from_str(text: &str) -> Result<JsonPointer, ExpectError> {
+        Pointer::parse(text).map(JsonPointer)
     }
 }
 

@@ -23,5 +23,6 @@ pub use error::ExpectError;
 pub use expectation::Expectation;
 pub use expectations::Expectations;
 pub use first_bodies::FirstBodies;
+pub use json::JsonPointer;
 pub use miss::Miss;
 pub use status::StatusCodes;

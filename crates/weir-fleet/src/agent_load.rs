@@ -174,6 +174,8 @@ fn carry_out(
     let mut spec = RunSpec::from_json(&specification)?;
     check_spec(&spec, WatchPlace::Agents)?;
     spec.part = Some(order.part);
+    // One agent alone runs a preflight, and all have one plan.
+    spec.messages.only_given = true;
     if let Some(http) = order.http {
         // One agent looks at the server before the load; all at once would be a load of their own.
         spec.checks.preflight = false;

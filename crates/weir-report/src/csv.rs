@@ -97,16 +97,29 @@ pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result
         ("send_lag", &latency.send_lag),
         ("first_byte", &latency.first_byte),
     ];
-    let whole = times.map(|(time, metric)| ("", "", time, metric.headline()));
+    let messages =
+        [("first_message", &latency.first_message), ("message_gap", &latency.message_gap)];
+    let messages = messages.into_iter().filter_map(|(time, metric)| Some((time, metric.as_ref()?)));
+    let whole = times.into_iter().chain(messages);
+    let whole = whole.map(|(time, metric)| ("", "", time, metric.headline()));
     let by_name = document.names.iter().flat_map(|name| {
         let times = [("response_time", &name.response_time), ("service_time", &name.service_time)];
+        let messages = name.messages.iter();
+        let first = messages.clone().map(|of| ("first_message", &of.first));
+        let gap = messages.filter_map(|of| Some(("message_gap", of.gap.as_ref()?)));
+        let times = times.into_iter().chain(first).chain(gap);
         times.map(|(time, metric)| (name.name.as_str(), "", time, metric.headline()))
     });
-    let by_stage = numbers.iter().zip(&document.stages).map(|(number, stage)| {
+    let by_stage = numbers.iter().zip(&document.stages).flat_map(|(number, stage)| {
         let times = stage.response_time_all.as_ref().unwrap_or(&stage.response_time);
-        ("", number.as_str(), "response_time", times)
+        let messages = stage.messages.iter().flat_map(|of| {
+            let first = of.first_all.as_ref().unwrap_or(&of.first);
+            [("first_message", first), ("message_gap", &of.gap)]
+        });
+        let times = [("response_time", times)].into_iter().chain(messages);
+        times.map(|(time, summary)| ("", number.as_str(), time, summary))
     });
-    for (name, stage, time, summary) in whole.into_iter().chain(by_name).chain(by_stage) {
+    for (name, stage, time, summary) in whole.chain(by_name).chain(by_stage) {
         for value in &summary.percentiles {
             let end = |ns: Option<u64>| ns.map_or_else(String::new, |ns| ns.to_string());
             let [p, ns] = [value.p.to_string(), value.ns.to_string()];

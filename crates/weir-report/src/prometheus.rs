@@ -34,6 +34,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     for (name, help, metric) in times {
         time(name, help, &[(None, metric)], &mut page);
     }
+    messages(document, &mut page);
     names(document, &mut page);
     stages(document, &mut page);
     out.write_all(page.text().as_bytes())
@@ -110,6 +111,37 @@ fn rates(document: &Document, page: &mut MetricsPage) {
     page.single("weir_sent_requests_per_second", "gauge", help, of.sent_rps);
     let help = "Complete responses per second in the window";
     page.single("weir_completed_requests_per_second", "gauge", help, of.completed_rps);
+}
+
+/// Counts, rates and times of messages within responses, if they are measured.
+fn messages(document: &Document, page: &mut MetricsPage) {
+    let Some(of) = &document.messages else { return };
+    let received = of.received as f64;
+    page.single("weir_messages_total", "counter", "Messages received in the window", received);
+    let help = "Bytes of these messages, without framing";
+    page.single("weir_message_bytes_total", "counter", help, of.bytes as f64);
+    let help = "Messages received per second of the window";
+    page.single("weir_messages_per_second", "gauge", help, of.per_second);
+    if let Some(goodput) = &of.goodput {
+        let help = "Responses that met the goodput, completed in the window";
+        page.single("weir_good_responses_total", "counter", help, goodput.completed as f64);
+        let help = "Measured requests whose response met the goodput, 0 to 1";
+        page.single("weir_goodput_ratio", "gauge", help, goodput.share);
+    }
+    let latency = &document.latency;
+    let times = [
+        (
+            "first_message",
+            "Time from the planned send to the first message",
+            &latency.first_message,
+        ),
+        ("message_gap", "Time from one message of a response to the next", &latency.message_gap),
+    ];
+    for (name, help, metric) in times {
+        if let Some(metric) = metric {
+            time(name, help, &[(None, metric)], page);
+        }
+    }
 }
 
 /// Counts, rates and times of each name of a list. They are no samples of the metrics of the whole

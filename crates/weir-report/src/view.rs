@@ -14,6 +14,7 @@ mod expectations;
 mod head;
 mod highlights;
 mod histogram;
+mod messages;
 mod names;
 mod percentiles;
 mod plots;

@@ -21,6 +21,7 @@ mod intervals;
 mod latency;
 mod load;
 mod merge;
+mod messages;
 mod name_in_stage;
 mod names;
 mod network;
@@ -60,6 +61,9 @@ pub use input::{Input, InputRole};
 pub use latency::{Latency, Metric};
 pub use load::{LoadError, Stored};
 pub use merge::MergeError;
+pub use messages::{
+    CountSummary, GoodputSection, MessageStamps, MessagesSection, NameMessages, StageMessages,
+};
 pub use names::NameSection;
 pub use note::Note;
 pub use occupancy::OccupancySection;

@@ -28,8 +28,9 @@ pub mod study;
 
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
-    NameCounts, NameTotals, NamedSlice, Outcomes, ScriptUsage, Sent, Slice, StageLags, TcpUsage,
-    TlsCounts, TlsParameters, Window, WorkerPhases, coarsen_intervals,
+    MessageCounts, MessageShare, NameCounts, NameTotals, NamedSlice, Outcomes, ScriptUsage, Sent,
+    Slice, StageLags, StampedMessages, TcpUsage, TlsCounts, TlsParameters, Window, WorkerPhases,
+    coarsen_intervals,
 };
 pub use distinct::{distinct, distinct_us, summed};
 pub use document::{
@@ -43,11 +44,11 @@ pub use failures::{ErrorKind, FailureCause, FailureKind, FailurePhase, MissExamp
 pub use measurements::Measurements;
 pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, ConnectionStage, ExpectPlan,
-    Header, Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, PART_WEIGHTS_MAX, Pacing,
-    Part, Plan, Rate, ReplayPlan, RequestPlan, Speed, Stage, StageSpan, StampChoice, SuccessRule,
-    Target, TemplatePlan, TlsPlan, TlsVersion, Wait, check_connection_stages, check_stages,
-    connections_at, mean_rate, most_connections, parse_connection_stages, parse_curve,
-    parse_stages, stage_at,
+    Header, Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, MessagePlan, MessageProtocol,
+    PART_WEIGHTS_MAX, Pacing, Part, Plan, Rate, ReplayPlan, RequestPlan, Speed, Stage, StageSpan,
+    StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan, TlsVersion, Wait,
+    check_connection_stages, check_stages, connections_at, mean_rate, most_connections,
+    parse_connection_stages, parse_curve, parse_stages, stage_at,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use crate::counters::{
-    ByOutcome, Connections, DestinationCounts, Interval, NameCounts, Outcomes, ScriptUsage, Sent,
-    Slice, StageLags, TcpUsage, TlsCounts, Window, WorkerPhases, merge_intervals,
+    ByOutcome, Connections, DestinationCounts, Interval, MessageCounts, NameCounts, Outcomes,
+    ScriptUsage, Sent, Slice, StageLags, TcpUsage, TlsCounts, Window, WorkerPhases,
+    merge_intervals,
 };
 use crate::evidence::{Departures, Occupancy, Stamped};
 use crate::failures::{ErrorKind, MissExample, MissKind};
@@ -56,6 +57,13 @@ merged! {
         pub occupancy: Occupancy => rules::merge,
         /// `Tf − Ts` of the `ok` slots.
         pub first_byte: Histogram => rules::merge,
+        /// Time to the first message (`A − T0`) of the slots that had one (`ok`), and the age of
+        /// those that ended without one (`censored`). Empty if messages are not measured.
+        pub first_message: ByOutcome => rules::merge,
+        /// Time from one message of a response to the next, of slots of M.
+        pub message_gap: Histogram => rules::merge,
+        /// Counts of messages, if they are measured.
+        pub messages: Option<MessageCounts> => rules::merge,
         /// Duration of every successful connect, renewals and warm-up included.
         pub connect: Histogram => rules::merge,
         /// Of `connect`: connects before the schedule's start.

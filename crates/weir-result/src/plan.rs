@@ -6,6 +6,7 @@ mod connection_stage;
 mod expect;
 mod http;
 mod list;
+mod messages;
 mod part;
 mod rate;
 mod replay;
@@ -22,6 +23,7 @@ pub use connection_stage::{
 pub use expect::ExpectPlan;
 pub use http::{Http2Plan, HttpPlan};
 pub use list::{ListOrder, ListPlan, TemplatePlan};
+pub use messages::{MessagePlan, MessageProtocol};
 pub use part::{PART_WEIGHTS_MAX, Part};
 pub use rate::Rate;
 pub use replay::{ReplayPlan, Speed};
@@ -137,6 +139,9 @@ pub struct Plan {
     /// Expectations of responses; one that misses none counts as success. Absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<ExpectPlan>,
+    /// Measurement of messages within responses; absent if they are not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<MessagePlan>,
     /// Part of the plan that this run carries out; absent if it is the whole. Everything else in
     /// the plan is that of all parts together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -180,6 +185,7 @@ impl Default for Plan {
             tls: TlsPlan::default(),
             success: SuccessRule::default(),
             expect: None,
+            messages: None,
             part: None,
         }
     }

@@ -21,6 +21,8 @@ pub struct RawRow {
     pub tx_at: u64,
     /// `Tf`: time at which the first byte of the final response was read.
     pub first_byte_at: u64,
+    /// Time at which the first message within the response was read.
+    pub first_message_at: u64,
     /// `Ke`: time at which the kernel received the response's last byte, if it was stamped.
     pub rx_at: u64,
     /// `Te`, the time at which its outcome was known; for the three censored classes, the time at
@@ -33,6 +35,10 @@ pub struct RawRow {
     /// Number of the connection within the worker, from 0; [`RawRow::NO_CONNECTION`] if it was
     /// never sent.
     pub connection: u32,
+    /// Messages within the response; [`RawRow::NO_MESSAGES`] if they are not measured.
+    pub messages: u32,
+    /// Bytes of `messages`, without framing; at most the greatest number of 32 bits.
+    pub message_bytes: u32,
     /// Status code of its response; 0 without one.
     pub status: u16,
     /// Index of its name among those of the plan's list; [`RawRow::NO_NAME`] without a list.
@@ -49,6 +55,9 @@ impl RawRow {
     /// Connection of a slot that had none.
     pub const NO_CONNECTION: u32 = u32::MAX;
 
+    /// Messages of a slot of a run that does not measure any.
+    pub const NO_MESSAGES: u32 = u32::MAX;
+
     /// Name of a slot that has none.
     pub const NO_NAME: u16 = u16::MAX;
 
@@ -60,11 +69,14 @@ impl RawRow {
         sent_at: RawRow::NEVER,
         tx_at: RawRow::NEVER,
         first_byte_at: RawRow::NEVER,
+        first_message_at: RawRow::NEVER,
         rx_at: RawRow::NEVER,
         ended_at: 0,
         error: None,
         worker: 0,
         connection: RawRow::NO_CONNECTION,
+        messages: RawRow::NO_MESSAGES,
+        message_bytes: 0,
         status: 0,
         name: RawRow::NO_NAME,
         phase: SlotPhase::Measured,
@@ -77,8 +89,8 @@ impl RawRow {
     }
 }
 
-// A row is written for every request while the load runs: it stays within 1.5 cache lines.
-const _: () = assert!(size_of::<RawRow>() <= 96);
+// A row is written for every request while the load runs: it stays within two cache lines.
+const _: () = assert!(size_of::<RawRow>() <= 112);
 
 /// Part of a run that a slot belongs to, by its intended time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,6 +40,15 @@ pub struct Frame {
     pub backlog: u64,
     /// Latencies of the interval in progress.
     pub latency: SparseHistogram,
+    /// Messages received within responses since the load began; 0 if they are not measured.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub messages: u64,
+    /// Times to the first message within a response; none if messages are not measured.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub first_message: SparseHistogram,
+    /// Times from one message of a response to the next.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub message_gap: SparseHistogram,
     /// Send lags; none in a closed loop.
     pub send_lag: SparseHistogram,
     /// Times that requests waited for a connection, without those that did not wait.
@@ -69,6 +78,15 @@ pub struct LiveOverhead {
     pub of_ns: u64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+fn is_empty(times: &SparseHistogram) -> bool {
+    times.count() == 0
+}
+
 impl Frame {
     /// Adds the frame of another part of the same load, of about the same instant. The order of
     /// the parts does not matter.
@@ -84,8 +102,11 @@ impl Frame {
         self.open_connections += other.open_connections;
         self.in_flight += other.in_flight;
         self.backlog += other.backlog;
+        self.messages += other.messages;
         self.latency.add(&other.latency);
         for (mine, theirs) in [
+            (&mut self.first_message, &other.first_message),
+            (&mut self.message_gap, &other.message_gap),
             (&mut self.send_lag, &other.send_lag),
             (&mut self.connection_wait, &other.connection_wait),
             (&mut self.stamped, &other.stamped),

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow};
 use weir_engine::Job;
 use weir_io::Nanos;
 use weir_result::document::{DocumentParts, Input, Probed, ProveClientSection, Run};
-use weir_result::{Document, MissExample, Note, Plan};
+use weir_result::{Document, MessageProtocol, MissExample, Note, Plan};
 use weir_text::setting::{DEBUG, PROVE_CLIENT, SCRIPT};
 
 use crate::after::figures::figures;
@@ -19,6 +19,7 @@ use crate::finished::Finished;
 use crate::interrupts::Interrupts;
 use crate::observer::{Observer, Phase, Silent};
 use crate::prepare::list::first_lines;
+use crate::prepare::messages::{self, PreparedMessages};
 use crate::prepare::plan::{Planned, conditions};
 use crate::prepare::script;
 use crate::prepare::server_wait::ServerWait;
@@ -134,12 +135,33 @@ impl LocalRun {
             let note = || Note::new("preflight_expectation", miss_text(missed));
             preflight.warning.get_or_insert_with(note);
         }
+        self.find_messages(&mut preflight)?;
         if let Some(warning) = &mut preflight.warning {
             self.planned.redaction.notes(std::slice::from_mut(warning));
             observer.warning(warning);
             self.planned.notes.push(warning.clone());
         }
         Ok(preflight)
+    }
+
+    /// Has messages measured if the preflight found a stream of events, and warns if it found none
+    /// where they are expected.
+    fn find_messages(&mut self, preflight: &mut PreflightResult) -> Result<()> {
+        let given = self.planned.draft.plan.messages.as_ref().map(|messages| messages.protocol);
+        let status = preflight.response.as_ref().map(|response| response.status);
+        let is_expected = given == Some(MessageProtocol::Sse) && status.is_some_and(|it| it < 300);
+        if preflight.has_events && messages::may_be_found(&self.spec) {
+            let found = PreparedMessages::new(&self.spec.messages, MessageProtocol::Sse)?;
+            preflight.messages = Some(found);
+            let text = "the response is a stream of events (text/event-stream): weir measures \
+                        them too";
+            self.planned.notes.push(Note::new("preflight_messages", text));
+        } else if is_expected && !preflight.has_events {
+            let text = "the response is no stream of events (text/event-stream without a \
+                        content-encoding): messages may be missing";
+            preflight.warning.get_or_insert_with(|| Note::new("preflight_messages", text));
+        }
+        Ok(())
     }
 
     /// Runs the one-connection probe, if the target may be probed: the preflight received a

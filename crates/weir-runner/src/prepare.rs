@@ -10,6 +10,7 @@ pub(crate) mod form;
 pub(crate) mod http;
 pub(crate) mod list;
 pub(crate) mod location;
+pub(crate) mod messages;
 pub(crate) mod open_loop;
 pub(crate) mod parts;
 pub(crate) mod plan;

@@ -11,6 +11,7 @@ mod http;
 mod input_file;
 mod list;
 mod load;
+mod messages;
 mod redaction;
 mod replay;
 mod request;
@@ -29,6 +30,7 @@ pub use http::{HttpChoice, HttpSpec};
 pub use input_file::InputFile;
 pub use list::{ListSource, ListSpec};
 pub use load::{LoadSpec, Warmup};
+pub use messages::MessageSpec;
 pub use redaction::RedactionSpec;
 pub use replay::ReplaySpec;
 pub use request::{BodySpec, FormField, FormValue, RequestSpec};
@@ -78,6 +80,9 @@ pub struct RunSpec {
     /// Expectations of responses.
     #[serde(default, skip_serializing_if = "ExpectSpec::is_default")]
     pub expect: ExpectSpec,
+    /// Messages within responses.
+    #[serde(default, skip_serializing_if = "MessageSpec::is_default")]
+    pub messages: MessageSpec,
     /// HTTP version.
     #[serde(default)]
     pub http: HttpSpec,

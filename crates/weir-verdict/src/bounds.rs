@@ -5,8 +5,8 @@
 //! limited is a lower bound of the target's best rate.
 
 use weir_result::document::{
-    ClientOverhead, Document, LimitedBy, Metric, NameSection, PercentileValue, Range, RuleOutcome,
-    StageSection, Summary,
+    ClientOverhead, Document, Latency, LimitedBy, Metric, NameMessages, NameSection,
+    PercentileValue, Range, RuleOutcome, StageSection, Summary,
 };
 use weir_result::quantile::Bound;
 use weir_result::{ByOutcome, Histogram};
@@ -26,10 +26,12 @@ pub(crate) fn qualify(document: &mut Document) {
     let evidence = TimeEvidence::of(document);
     let response = evidence.response(document, &document.latency.response_time);
     let service = evidence.service(document, &document.latency.service_time);
+    let (first, gap) = evidence.of_messages(document);
     let names = evidence.of_names(document);
     document.names = names;
     let stages = evidence.of_stages(document);
     document.stages = stages;
+    (document.latency.first_message, document.latency.message_gap) = (first, gap);
     document.latency.response_time = response;
     document.latency.service_time = service;
     let is_limited = matches!(limit.by, LimitedBy::ClientCpu | LimitedBy::Connections);
@@ -77,6 +79,25 @@ impl TimeEvidence {
         }
     }
 
+    /// Returns the times of messages with the bounds of their summaries.
+    fn of_messages(&self, document: &Document) -> (Option<Metric>, Option<Metric>) {
+        // The wire times are those of whole responses.
+        let evidence = TimeEvidence { wire: Histogram::default(), ..*self };
+        let Latency { first_message, message_gap, .. } = &document.latency;
+        let first = first_message.as_ref().map(|metric| evidence.first(document, metric));
+        (first, message_gap.as_ref().map(|metric| evidence.gap(document, metric)))
+    }
+
+    /// Returns a time to the first message with the bounds of its summaries.
+    fn first(&self, document: &Document, metric: &Metric) -> Metric {
+        self.qualified(metric, |p| overhead::of_first_message(document, metric, p))
+    }
+
+    /// Returns gaps between messages with the bounds of their summaries.
+    fn gap(&self, document: &Document, metric: &Metric) -> Metric {
+        self.qualified(metric, |p| overhead::of_gap(document, metric, p))
+    }
+
     /// Returns the results by name with the bounds of their summaries.
     fn of_names(&self, document: &Document) -> Vec<NameSection> {
         // The wire times are those of all names.
@@ -84,6 +105,11 @@ impl TimeEvidence {
         let qualified = |name: &NameSection| NameSection {
             response_time: evidence.response(document, &name.response_time),
             service_time: evidence.service(document, &name.service_time),
+            messages: name.messages.as_ref().map(|messages| NameMessages {
+                first: evidence.first(document, &messages.first),
+                gap: messages.gap.as_ref().map(|gap| evidence.gap(document, gap)),
+                ..messages.clone()
+            }),
             ..name.clone()
         };
         document.names.iter().map(qualified).collect()

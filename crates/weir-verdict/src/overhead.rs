@@ -4,7 +4,7 @@
 //! Both parts are differences of percentiles of the same requests, with and without the client's
 //! time; the second is known for the stamped sample only.
 
-use weir_result::document::{ClientOverhead, Document, Metric, PercentileValue};
+use weir_result::document::{ClientOverhead, Document, MessageStamps, Metric, PercentileValue};
 use weir_result::quantile::rank_of;
 use weir_result::{Histogram, Load};
 
@@ -29,13 +29,39 @@ pub(crate) fn of_response(document: &Document, metric: &Metric, p: f64) -> Optio
         Load::ClosedLoop => None,
         Load::OpenLoop { .. } => before_send(document, p),
     };
-    of_metric(document, metric, p, before)
+    of_metric(document, metric, p, (before, after_arrival(document, p)))
 }
 
 /// Computes the overhead of percentile `p` of `metric`, the service time of the run or of one name,
 /// which the client can only delay after the arrival, or by a stop.
 pub(crate) fn of_service(document: &Document, metric: &Metric, p: f64) -> Option<ClientOverhead> {
-    of_metric(document, metric, p, None)
+    of_metric(document, metric, p, (None, after_arrival(document, p)))
+}
+
+/// Computes the overhead of percentile `p` of `metric`, the time to the first message of the run or
+/// of one name, at most: late sends, and late reads of stamped messages.
+pub(crate) fn of_first_message(
+    document: &Document,
+    metric: &Metric,
+    p: f64,
+) -> Option<ClientOverhead> {
+    let lags = &document.latency.sched_lag.times.ok;
+    let before = (!lags.is_empty()).then(|| added_ns_of(&metric.times.ok, lags, p));
+    let after = message_stamps(document)
+        .and_then(|stamps| difference(&stamps.first, &stamps.first_outside, p));
+    of_metric(document, metric, p, (before, after))
+}
+
+/// Computes the overhead of percentile `p` of `metric`, the gaps between messages of the run or of
+/// one name: late reads of stamped messages.
+pub(crate) fn of_gap(document: &Document, metric: &Metric, p: f64) -> Option<ClientOverhead> {
+    let after =
+        message_stamps(document).and_then(|stamps| difference(&stamps.gap, &stamps.gap_outside, p));
+    of_metric(document, metric, p, (None, after))
+}
+
+fn message_stamps(document: &Document) -> Option<&MessageStamps> {
+    document.messages.as_ref()?.stamps.as_ref()
 }
 
 /// Computes the overhead of percentile `p` of `metric`, the response time of one stage, at most:
@@ -47,7 +73,7 @@ pub(crate) fn of_stage(
     p: f64,
 ) -> Option<ClientOverhead> {
     let before = lags.map(|lags| added_ns_of(&metric.times.ok, lags, p));
-    of_metric(document, metric, p, before)
+    of_metric(document, metric, p, (before, after_arrival(document, p)))
 }
 
 /// Percentiles of late sends that an upper limit of their effect is tried with.
@@ -75,14 +101,13 @@ fn of_metric(
     document: &Document,
     metric: &Metric,
     p: f64,
-    before: Option<u64>,
+    (before, after): (Option<u64>, Option<u64>),
 ) -> Option<ClientOverhead> {
     let ns = metric.ok.percentile(p)?.ns;
     let delayed = Delayed::of(document);
     let delayed_ns = delayed.percentile_ns(&metric.times.ok, p);
     // The lateness of a send is part of both.
     let before_ns = before.unwrap_or(0).max(delayed_ns);
-    let after = after_arrival(document, p);
     if before_ns == 0 && after.is_none() {
         return None;
     }
@@ -120,8 +145,12 @@ fn before_send(document: &Document, p: f64) -> Option<u64> {
 /// Time that the socket buffer of the client added to percentile `p` of the stamped sample.
 fn after_arrival(document: &Document, p: f64) -> Option<u64> {
     let stamps = document.stamps.as_ref()?;
-    let (unlagged, outside) = (&stamps.unlagged.ok, &stamps.outside.ok);
-    Some(unlagged.percentile(p)?.ns.saturating_sub(outside.percentile(p)?.ns))
+    difference(&stamps.unlagged, &stamps.outside, p)
+}
+
+/// Difference of percentile `p` of two times of one sample, with and without the client's part.
+fn difference(with: &Metric, without: &Metric, p: f64) -> Option<u64> {
+    Some(with.ok.percentile(p)?.ns.saturating_sub(without.ok.percentile(p)?.ns))
 }
 
 /// Longest stop with its catch-up, in multiples of the stop.

@@ -44,6 +44,8 @@ pub(crate) struct ConnectionLimits {
     pub(crate) checks: bool,
     /// Part of each response that is kept, for the script or for the expectations.
     pub(crate) keeps: Interest,
+    /// True if responses are split into messages.
+    pub(crate) messages: bool,
     /// True if a response after the timeout is still accepted.
     pub(crate) late_responses: bool,
     /// True if connections lease their protocol and request slots only while requests are in
@@ -64,7 +66,8 @@ impl ConnectionLimits {
         let calls = script.map(|script| script.calls).unwrap_or_default();
         let shows = script.and_then(Script::interest);
         let checks = job.expectations.as_ref().map(|checks| checks.interest());
-        let keeps = shows.max(checks).unwrap_or_default();
+        let messages = job.messages.as_ref().map(|_| Interest::Head);
+        let keeps = shows.max(checks).max(messages).unwrap_or_default();
         let is_read = shows.is_some() || keeps != Interest::Status;
         ConnectionLimits {
             connections,
@@ -81,6 +84,7 @@ impl ConnectionLimits {
             shows,
             checks: checks.is_some(),
             keeps,
+            messages: messages.is_some(),
             late_responses: job.ending.late_responses,
             // A script needs slots for a whole batch, what is kept of responses is read and dropped
             // after they have arrived, and a multiplexed protocol has state between requests: their

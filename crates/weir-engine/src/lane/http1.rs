@@ -11,11 +11,12 @@ use weir_io::{Backend, ConnId, Nanos, Segment};
 use weir_result::ErrorKind;
 
 use super::http1_slots::Http1Slots;
+use super::http1_unsent::UnsentRequests;
 use super::{After, Lane, PoolState, Slots, StringRoom, meets};
 use crate::completion::{KernelTimes, Outcome, Response};
 use crate::connection::{NO_SLOT, SocketState};
 use crate::connections::{ConnectionLimits, Connections, ScriptEvent, StateCounts};
-use crate::exchange::{Exchange, SlotPhase, oldest_sent_at, take_oldest};
+use crate::exchange::{Exchange, ExchangePlace, take_oldest};
 use crate::job::Job;
 use crate::ledger::Observed;
 use crate::repeated::Repeated;
@@ -45,13 +46,10 @@ pub(crate) struct Http1Lane {
     stamps: Option<(u16, KernelTimes)>,
     /// Cache of the last parsed response heads.
     known: HeadCache,
-    /// Send times and phases of the requests that ended with the last failed socket.
-    failing: Vec<(Nanos, SlotPhase)>,
+    unsent: UnsentRequests,
     /// Buffers reused from send to send.
     segments: Vec<Segment>,
     sealed: Vec<u8>,
-    /// Bytes of the last encrypted or scripted send, and its number of requests.
-    last_send: (usize, usize),
 }
 
 impl Lane for Http1Lane {
@@ -88,7 +86,7 @@ impl Lane for Http1Lane {
     #[inline]
     fn received(&mut self, shared: &mut PoolState, conn: ConnId, bytes: &[u8], at: Nanos) -> After {
         shared.ledger.recorder.received(bytes.len() as u64, at);
-        let slot = self.slot_of(&mut shared.connections, conn);
+        let slot = self.slots.of(&mut shared.connections, conn);
         let Http1Lane { slots, known, responses, .. } = self;
         let read = slots.at(slot).protocol.receive_cached(bytes, known, responses);
         self.after_read(shared, conn, at, read)
@@ -96,13 +94,13 @@ impl Lane for Http1Lane {
 
     fn discarded(&mut self, shared: &mut PoolState, conn: ConnId, bytes: u64, at: Nanos) -> After {
         shared.ledger.recorder.received(bytes, at);
-        let slot = self.slot_of(&mut shared.connections, conn);
+        let slot = self.slots.of(&mut shared.connections, conn);
         let read = self.slots.at(slot).protocol.skip(bytes, &mut self.responses);
         self.after_read(shared, conn, at, read)
     }
 
     fn end_of_stream(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> ErrorKind {
-        let slot = self.slot_of(&mut shared.connections, conn);
+        let slot = self.slots.of(&mut shared.connections, conn);
         let read = self.slots.at(slot).protocol.end_of_stream(&mut self.responses);
         self.settle(shared, conn, at);
         match read {
@@ -137,12 +135,12 @@ impl Lane for Http1Lane {
         };
         let (_, exchanges) = self.slots.parts(slot);
         let mut is_oldest = true;
-        while let Some(exchange) = take_oldest(exchanges) {
+        while let Some((id, exchange)) = take_oldest(exchanges) {
             let outcome = match is_oldest || exchange.sent_at <= overdue_before {
                 true => oldest,
                 false => Outcome::TransportError(ErrorKind::ClosedBeforeAnswer),
             };
-            shared.ledger.ended(conn, &exchange, outcome, at);
+            shared.ledger.ended(ExchangePlace { conn, id }, &exchange, outcome, at);
             is_oldest = false;
         }
         shared.connections.lost_requests(conn);
@@ -152,14 +150,14 @@ impl Lane for Http1Lane {
         let slot = shared.connections.at(conn).slot;
         if shared.connections.limits.leases && slot != NO_SLOT {
             self.slots.at(slot).protocol.reset();
-            self.end_lease(&mut shared.connections, conn);
+            self.slots.end_lease(&mut shared.connections, conn);
         }
     }
 
     fn oldest(&self, shared: &PoolState, conn: ConnId) -> Option<Nanos> {
         match shared.connections.at(conn).slot {
             NO_SLOT => None,
-            slot => oldest_sent_at(self.slots.exchanges(slot)),
+            slot => shared.ledger.oldest_heard_at(conn, self.slots.exchanges(slot)),
         }
     }
 
@@ -248,7 +246,7 @@ impl Lane for Http1Lane {
             }
             None => &batch.bytes,
         };
-        self.last_send = (bytes.len(), requests.into());
+        self.unsent.sent(bytes.len(), requests);
         let pooled = backend.pool(bytes);
         backend.send(conn, &[Segment::Pooled(pooled)]);
         Ok(())
@@ -256,23 +254,16 @@ impl Lane for Http1Lane {
 
     #[cold]
     fn note_failing(&mut self, shared: &PoolState, conn: ConnId) {
-        self.failing.clear();
         let slot = shared.connections.at(conn).slot;
-        if slot != NO_SLOT {
-            let live = self.slots.exchanges(slot).iter().filter(|exchange| exchange.is_live());
-            self.failing.extend(live.map(|exchange| (exchange.sent_at, exchange.phase)));
-        }
+        let exchanges = if slot == NO_SLOT { &[] } else { self.slots.exchanges(slot) };
+        self.unsent.note(exchanges);
     }
 
-    /// The last requests are those that were not sent, including one that was sent in part.
     #[cold]
     fn unsend(&mut self, shared: &mut PoolState, bytes: u64, request: Option<&Repeated>) {
-        let (sent_bytes, sent_requests) = self.last_send;
-        let each = match request {
-            Some(request) if !shared.layers.have_tls() => request.one_bytes as u64,
-            _ => (sent_bytes / sent_requests.max(1)) as u64,
-        };
-        self.unsend_youngest(shared, bytes.div_ceil(each.max(1)));
+        let request = request.filter(|_| !shared.layers.have_tls());
+        let each = request.map(|request| request.one_bytes as u64);
+        self.unsent.count_bytes(&mut shared.ledger, bytes, each);
     }
 
     fn response(&self, shared: &PoolState, conn: ConnId, nth: usize) -> ReceivedResponse<'_> {
@@ -283,7 +274,7 @@ impl Lane for Http1Lane {
         self.slots.at(shared.connections.at(conn).slot).protocol.forget_responses();
     }
 
-    fn live(&mut self) -> impl Iterator<Item = (ConnId, &mut Exchange)> {
+    fn live(&mut self) -> impl Iterator<Item = (ExchangePlace, &mut Exchange)> {
         self.slots.live()
     }
 
@@ -297,7 +288,8 @@ impl Http1Lane {
     pub(crate) fn new(job: &Job, connections: &mut Connections) -> Http1Lane {
         let limits = connections.limits;
         let budget = job.body_budget.clone();
-        let mut slots = Http1Slots::new(limits.depth, limits.keeps, budget);
+        let format = job.messages.as_ref().and_then(|rules| rules.format.clone());
+        let mut slots = Http1Slots::new(limits.depth, limits.keeps, format, budget);
         if !limits.leases {
             connections.all().for_each(|conn| connections.at_mut(conn).slot = slots.lease(conn));
         }
@@ -307,33 +299,9 @@ impl Http1Lane {
             responses: Vec::with_capacity(usize::from(limits.depth)),
             stamps: None,
             known: HeadCache::default(),
-            failing: Vec::new(),
+            unsent: UnsentRequests::new(),
             segments: Vec::new(),
             sealed: Vec::new(),
-            last_send: (0, 1),
-        }
-    }
-
-    /// Returns the slot of `conn`; leases one if needed.
-    #[inline]
-    fn slot_of(&mut self, connections: &mut Connections, conn: ConnId) -> u32 {
-        let connection = connections.at_mut(conn);
-        if connection.slot == NO_SLOT {
-            connection.slot = self.slots.lease(conn);
-        }
-        connection.slot
-    }
-
-    /// Takes back the lease of `conn` if nothing is in flight and its protocol is idle.
-    #[inline(never)]
-    fn end_lease(&mut self, connections: &mut Connections, conn: ConnId) {
-        let connection = connections.at_mut(conn);
-        if connection.load > 0 || connection.slot == NO_SLOT {
-            return;
-        }
-        let protocol = self.slots.protocol(connection.slot);
-        if !protocol.is_mid_response() && protocol.capacity() > 0 {
-            self.slots.release(std::mem::replace(&mut connection.slot, NO_SLOT));
         }
     }
 
@@ -346,7 +314,7 @@ impl Http1Lane {
             self.slots.deepen(self.depth);
         }
         shared.connections.at_mut(conn).depth = self.depth;
-        let slot = self.slot_of(&mut shared.connections, conn);
+        let slot = self.slots.of(&mut shared.connections, conn);
         self.slots.at(slot).protocol.set_depth(self.depth);
     }
 
@@ -360,7 +328,7 @@ impl Http1Lane {
         now: Nanos,
     ) {
         let requests = slots.count;
-        let slot = self.slot_of(&mut shared.connections, conn);
+        let slot = self.slots.of(&mut shared.connections, conn);
         let exchange = slots.exchange(shared.connections.at(conn).freed_at, now);
         let (own, exchanges) = self.slots.parts(slot);
         let mut left = requests;
@@ -407,7 +375,7 @@ impl Http1Lane {
         sealed_bytes += sealed.len();
         segments.push(Segment::Pooled(backend.pool(sealed)));
         if sent.is_ok() {
-            self.last_send = (sealed_bytes, unsent.into());
+            self.unsent.sent(sealed_bytes, unsent);
         }
         sent
     }
@@ -421,6 +389,9 @@ impl Http1Lane {
         at: Nanos,
         read: Result<(), ProtocolError>,
     ) -> After {
+        if shared.connections.limits.messages {
+            self.note_messages(shared, conn, at);
+        }
         let closes = self.settle(shared, conn, at);
         if let Err(error) = read {
             return shared.broken(error);
@@ -441,7 +412,7 @@ impl Http1Lane {
             }
         }
         if shared.connections.limits.leases {
-            self.end_lease(&mut shared.connections, conn);
+            self.slots.end_lease(&mut shared.connections, conn);
         }
         After::Open
     }
@@ -502,9 +473,8 @@ impl Http1Lane {
                 ended_now.iter_mut().for_each(Exchange::end);
                 ended = others;
                 let observed = is_observed.then(|| {
-                    let last_id = event.ids().end - ended.len() as u16 - 1;
-                    let own = self.stamps.filter(|(id, _)| *id == last_id);
-                    Observed { conn, kernel: own.map(|(_, times)| times.of(&exchange)) }
+                    let id = event.ids().end - ended.len() as u16 - 1;
+                    observed(ExchangePlace { conn, id }, &exchange, self.stamps)
                 });
                 let kept = || own.protocol.response(nth);
                 let is_ok = match CHECKS {
@@ -534,6 +504,18 @@ impl Http1Lane {
             connections.free(conn, if fill { 0 } else { load });
         }
         closes
+    }
+
+    /// Announces the messages of the current event. Without pipelining they are of the only request
+    /// in flight.
+    #[inline(never)]
+    fn note_messages(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
+        let slot = shared.connections.at(conn).slot;
+        let place = ExchangePlace { conn, id: 0 };
+        let exchange = self.slots.exchanges(slot)[0];
+        for message in self.slots.protocol(slot).messages() {
+            shared.ledger.message(place, &exchange, *message, at, shared.received_at);
+        }
     }
 
     /// Keeps the kernel's stamps of the current event. Bytes read together have one receive stamp,
@@ -580,17 +562,19 @@ impl Http1Lane {
     #[cold]
     fn unsend_unsealed(&mut self, shared: &mut PoolState, conn: ConnId, requests: u16) {
         self.note_failing(shared, conn);
-        self.unsend_youngest(shared, requests.into());
+        self.unsent.count_youngest(&mut shared.ledger, requests.into());
     }
+}
 
-    #[cold]
-    fn unsend_youngest(&mut self, shared: &mut PoolState, requests: u64) {
-        self.failing.sort_by_key(|(sent_at, _)| std::cmp::Reverse(*sent_at));
-        let requests = usize::try_from(requests).unwrap_or(usize::MAX);
-        for (_, phase) in self.failing.iter().take(requests) {
-            shared.ledger.unsent(*phase);
-        }
-    }
+/// Returns what observers see of the response to an exchange. `stamps` belong to the request with
+/// their id.
+fn observed(
+    place: ExchangePlace,
+    exchange: &Exchange,
+    stamps: Option<(u16, KernelTimes)>,
+) -> Observed {
+    let own = stamps.filter(|(id, _)| *id == place.id);
+    Observed { place, kernel: own.map(|(_, times)| times.of(exchange)) }
 }
 
 /// Returns the indices of the exchanges of requests with these ids.

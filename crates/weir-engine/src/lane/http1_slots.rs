@@ -5,10 +5,12 @@
 //! next to no memory. A worker with few connections gives each its own permanently, which saves the
 //! leasing.
 
-use weir_http::{BodyBudget, Http1, Interest};
+use weir_http::{BodyBudget, Http1, Interest, MessageFormat};
 use weir_io::{ConnId, Nanos};
 
-use crate::exchange::Exchange;
+use crate::connection::NO_SLOT;
+use crate::connections::Connections;
+use crate::exchange::{Exchange, ExchangePlace};
 
 /// The state leased to one connection.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub(super) struct Http1Slots {
     /// Requests in flight per connection.
     depth: u16,
     interest: Interest,
+    /// Format of messages that bodies are split into.
+    format: Option<MessageFormat>,
     /// Memory budget of bodies over all connections of the process.
     budget: BodyBudget,
     slots: Vec<Http1Slot>,
@@ -36,10 +40,16 @@ pub(super) struct Http1Slots {
 
 impl Http1Slots {
     /// Returns an empty set; states are made on demand.
-    pub(super) fn new(depth: u16, interest: Interest, budget: BodyBudget) -> Http1Slots {
+    pub(super) fn new(
+        depth: u16,
+        interest: Interest,
+        format: Option<MessageFormat>,
+        budget: BodyBudget,
+    ) -> Http1Slots {
         Http1Slots {
             depth,
             interest,
+            format,
             budget,
             slots: Vec::new(),
             exchanges: Vec::new(),
@@ -55,10 +65,34 @@ impl Http1Slots {
         }
         let mut protocol = Http1::new(self.depth);
         protocol.set_interest(self.interest, &self.budget);
+        self.format.iter().for_each(|format| protocol.set_messages(format));
         self.slots.push(Http1Slot { protocol, first_byte_at: Nanos::ZERO, owner });
         self.exchanges.resize(self.slots.len() * usize::from(self.depth), Exchange::NONE);
         // There is at most one for each connection.
         self.slots.len() as u32 - 1
+    }
+
+    /// Returns the slot of `conn`; leases one if needed.
+    #[inline]
+    pub(super) fn of(&mut self, connections: &mut Connections, conn: ConnId) -> u32 {
+        let connection = connections.at_mut(conn);
+        if connection.slot == NO_SLOT {
+            connection.slot = self.lease(conn);
+        }
+        connection.slot
+    }
+
+    /// Takes back the lease of `conn` if nothing is in flight and its protocol is idle.
+    #[inline(never)]
+    pub(super) fn end_lease(&mut self, connections: &mut Connections, conn: ConnId) {
+        let connection = connections.at_mut(conn);
+        if connection.load > 0 || connection.slot == NO_SLOT {
+            return;
+        }
+        let protocol = self.protocol(connection.slot);
+        if !protocol.is_mid_response() && protocol.capacity() > 0 {
+            self.release(std::mem::replace(&mut connection.slot, NO_SLOT));
+        }
     }
 
     /// Takes back a lease whose protocol is idle and on which no request is in flight.
@@ -92,13 +126,13 @@ impl Http1Slots {
         (&mut self.slots[slot as usize], exchanges)
     }
 
-    /// Returns every request in flight with its connection.
-    pub(super) fn live(&mut self) -> impl Iterator<Item = (ConnId, &mut Exchange)> {
+    /// Returns every request in flight with its place.
+    pub(super) fn live(&mut self) -> impl Iterator<Item = (ExchangePlace, &mut Exchange)> {
         let exchanges = self.exchanges.chunks_mut(usize::from(self.depth));
         let owned = self.slots.iter().zip(exchanges);
         owned.flat_map(|(slot, exchanges)| {
-            let live = exchanges.iter_mut().filter(|exchange| exchange.is_live());
-            live.map(|exchange| (slot.owner, exchange))
+            let live = (0..).zip(exchanges).filter(|(_, exchange)| exchange.is_live());
+            live.map(|(id, exchange)| (ExchangePlace { conn: slot.owner, id }, exchange))
         })
     }
 

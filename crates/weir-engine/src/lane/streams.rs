@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use weir_http::{
-    Multiplexed, MultiplexedFactory, Prepared, ProtocolError, ReceivedResponse, Request, RequestId,
-    StreamEvent, StreamEventKind,
+    Multiplexed, MultiplexedFactory, Prepared, ProtocolError, ReceivedMessage, ReceivedResponse,
+    Request, RequestId, StreamEvent, StreamEventKind,
 };
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::ErrorKind;
@@ -15,7 +15,7 @@ use super::{After, Lane, PoolState, Slots, StringRoom, meets};
 use crate::completion::{KernelTimes, Outcome, Response};
 use crate::connection::SocketState;
 use crate::connections::{Connections, ScriptEvent, StateCounts};
-use crate::exchange::{Exchange, oldest_sent_at, take_oldest};
+use crate::exchange::{Exchange, ExchangePlace, take_oldest};
 use crate::job::Job;
 use crate::ledger::{Ledger, Observed};
 use crate::script::Batch;
@@ -126,8 +126,8 @@ impl Lane for StreamLane {
     fn end_all(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos, oldest: Outcome) {
         let depth = usize::from(self.depth);
         let exchanges = &mut self.exchanges[conn.index() * depth..][..depth];
-        while let Some(exchange) = take_oldest(exchanges) {
-            shared.ledger.ended(conn, &exchange, oldest, at);
+        while let Some((id, exchange)) = take_oldest(exchanges) {
+            shared.ledger.ended(ExchangePlace { conn, id }, &exchange, oldest, at);
         }
         shared.connections.lost_requests(conn);
     }
@@ -142,9 +142,10 @@ impl Lane for StreamLane {
         self.record_capacity(shared, conn, at);
     }
 
-    fn oldest(&self, _shared: &PoolState, conn: ConnId) -> Option<Nanos> {
+    fn oldest(&self, shared: &PoolState, conn: ConnId) -> Option<Nanos> {
         let depth = usize::from(self.depth);
-        oldest_sent_at(&self.exchanges[conn.index() * depth..][..depth])
+        let exchanges = &self.exchanges[conn.index() * depth..][..depth];
+        shared.ledger.oldest_heard_at(conn, exchanges)
     }
 
     fn is_mid_response(&self, _shared: &PoolState, conn: ConnId) -> bool {
@@ -255,11 +256,11 @@ impl Lane for StreamLane {
         self.protocol(conn).forget_responses();
     }
 
-    fn live(&mut self) -> impl Iterator<Item = (ConnId, &mut Exchange)> {
+    fn live(&mut self) -> impl Iterator<Item = (ExchangePlace, &mut Exchange)> {
         let of_connections = self.exchanges.chunks_mut(usize::from(self.depth));
         (0..).map(ConnId).zip(of_connections).flat_map(|(conn, exchanges)| {
-            let live = exchanges.iter_mut().filter(|exchange| exchange.is_live());
-            live.map(move |exchange| (conn, exchange))
+            let live = (0..).zip(exchanges).filter(|(_, exchange)| exchange.is_live());
+            live.map(move |(id, exchange)| (ExchangePlace { conn, id }, exchange))
         })
     }
 
@@ -284,6 +285,8 @@ impl StreamLane {
         let connection = |_| {
             let mut protocol = factory.make(limits.depth);
             protocol.set_interest(limits.keeps, &job.body_budget);
+            let format = job.messages.as_ref().and_then(|rules| rules.format.as_ref());
+            format.iter().for_each(|format| protocol.set_messages(format));
             StreamConnection { protocol, is_taken: false, ended_at: Nanos::ZERO, allowed: 0 }
         };
         let connections: Vec<_> = connections.all().map(connection).collect();
@@ -437,7 +440,7 @@ impl StreamLane {
                         stream.first_byte_at = Nanos(at_ns);
                     }
                 }
-                StreamEventKind::Message(_) => {}
+                StreamEventKind::Message(message) => self.note(shared, conn, id, message, at),
                 StreamEventKind::Response { status } => {
                     if shared.connections.limits.shows.is_some() {
                         shared.connections.note(ScriptEvent::Responded { conn, nth, status });
@@ -457,6 +460,20 @@ impl StreamLane {
             }
         }
         self.events = events;
+    }
+
+    /// Announces a message within a response in progress.
+    #[inline(never)]
+    fn note(
+        &mut self,
+        shared: &mut PoolState,
+        conn: ConnId,
+        id: u16,
+        message: ReceivedMessage,
+        at: Nanos,
+    ) {
+        let (place, exchange) = (ExchangePlace { conn, id }, *self.stream(conn, id).0);
+        shared.ledger.message(place, &exchange, message, at, shared.received_at);
     }
 
     /// True if the nth response of a call meets the expectations.
@@ -491,7 +508,8 @@ impl StreamLane {
             let transmitted_at = ledger.stamping.take_transmitted_of_stream(conn);
             KernelTimes { received_at: shared.received_at, transmitted_at }.of(&exchange)
         });
-        let observed = ledger.observes(conn).then_some(Observed { conn, kernel });
+        let place = ExchangePlace { conn, id };
+        let observed = ledger.observes(conn).then_some(Observed { place, kernel });
         let response = (Response { status, first_byte_at }, is_ok);
         ledger.responded(&exchange, 1, response, at, observed);
         shared.connections.at_mut(conn).responded();
@@ -509,7 +527,7 @@ impl StreamLane {
     ) {
         let (exchange, _) = self.remove(&mut shared.connections, conn, id, at);
         let outcome = Outcome::TransportError(ErrorKind::Protocol(code));
-        shared.ledger.ended(conn, &exchange, outcome, at);
+        shared.ledger.ended(ExchangePlace { conn, id }, &exchange, outcome, at);
     }
 
     /// Takes back a request that the peer has not processed. It keeps its slot, unless it was
@@ -552,11 +570,12 @@ impl StreamLane {
     fn cancel_overdue(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) {
         let overdue_before = now.before(shared.connections.limits.timeout_ns);
         for id in 0..self.depth {
-            let (exchange, _) = self.stream(conn, id);
-            if exchange.is_live() && exchange.sent_at <= overdue_before {
+            let (place, exchange) = (ExchangePlace { conn, id }, *self.stream(conn, id).0);
+            let heard_at = || shared.ledger.heard_at(place, &exchange);
+            if exchange.is_live() && heard_at() <= overdue_before {
                 self.protocol(conn).cancel(RequestId(id), now.0);
                 let (exchange, _) = self.remove(&mut shared.connections, conn, id, now);
-                shared.ledger.ended(conn, &exchange, Outcome::TimedOut, now);
+                shared.ledger.ended(place, &exchange, Outcome::TimedOut, now);
             }
         }
     }

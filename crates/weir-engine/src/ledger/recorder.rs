@@ -7,6 +7,7 @@ mod by_name;
 mod failures;
 mod finish;
 mod lags_by_stage;
+mod slot_shares;
 
 use std::collections::BTreeMap;
 
@@ -30,6 +31,7 @@ use crate::worker_frame::WorkerFrame;
 use by_name::ByName;
 use failures::Failures;
 use lags_by_stage::{LagTallies, LagsByStage};
+pub(super) use slot_shares::SlotShares;
 
 /// Status codes counted one by one; HTTP has only three-digit codes.
 const STATUS_CODES: usize = 1000;
@@ -165,7 +167,10 @@ impl Recorder {
             capacity: Integral::default(),
             warmup: job.plan.warmup_is_auto.then(WarmupDetector::default),
             sampler: extras.thread_rates.then(Sampler::default),
-            names: job.list.as_ref().map(|list| ByName::new(list, is_open_loop)),
+            names: job
+                .list
+                .as_ref()
+                .map(|list| ByName::new(list, is_open_loop, job.messages.is_some())),
         }
     }
 
@@ -504,6 +509,12 @@ impl Recorder {
             names: self.names.as_ref().map(|names| names.totals(Some(turn))).unwrap_or_default(),
             ..WorkerFrame::default()
         }
+    }
+
+    /// Returns where messages of slots are counted.
+    pub(super) fn shares(&mut self) -> SlotShares<'_> {
+        let Recorder { timeline, series, slices, names, .. } = self;
+        SlotShares { timeline, series, slices, names: names.as_mut() }
     }
 
     /// Returns the time at which the next sample of the rate is due.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weir_io::Nanos;
 use weir_result::{Measurements, RawOutcome, RawRow, RawSink};
 
-use crate::completion::{Completion, KernelTimes, Outcome};
+use crate::completion::{Completion, ExchangeMessages, KernelTimes, Outcome};
 use crate::job::Job;
 use crate::observer::{ExchangeObserver, NeverSent};
 use crate::request_list::{RequestList, RowNames};
@@ -34,7 +34,7 @@ impl RawWriter {
 
 impl ExchangeObserver for RawWriter {
     fn completed(&mut self, completion: &Completion) {
-        let Completion { conn, exchange, outcome, at, kernel } = completion;
+        let Completion { conn, exchange, outcome, at, messages, kernel } = completion;
         let stamp = |of: fn(&KernelTimes) -> Option<Nanos>| {
             kernel.as_ref().and_then(of).map_or(RawRow::NEVER, |at| at.0)
         };
@@ -63,6 +63,11 @@ impl ExchangeObserver for RawWriter {
             Outcome::TimedOut => RawOutcome::TimedOut,
             Outcome::InFlightAtEnd => RawOutcome::InFlightAtEnd,
         };
+        if let Some(ExchangeMessages { count, bytes, first_at }) = *messages {
+            row.messages = count;
+            row.message_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+            row.first_message_at = if count == 0 { RawRow::NEVER } else { first_at.0 };
+        }
         if self.list.is_some() {
             row.name = exchange.tag;
         }

@@ -11,6 +11,7 @@ mod frames;
 mod growth;
 mod h2;
 mod lists;
+mod messages;
 mod observers;
 mod open_loop;
 mod opening;

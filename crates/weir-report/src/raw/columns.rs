@@ -14,7 +14,7 @@ use weir_result::RawRow;
 
 /// All columns of a run, in order: worker, connection and outcome first, then the instants in the
 /// order of time.
-pub(super) const COLUMNS: [RawColumn; 14] = [
+pub(super) const COLUMNS: [RawColumn; 17] = [
     RawColumn::of("worker", ColumnValues::Number(32, |row| Some(row.worker))),
     RawColumn::optional("connection", ColumnValues::Number(32, connection)),
     RawColumn::of("phase", ColumnValues::Text(|row| Some(row.phase.name().into()))),
@@ -22,11 +22,14 @@ pub(super) const COLUMNS: [RawColumn; 14] = [
     RawColumn::optional("status", ColumnValues::Number(16, status)),
     RawColumn::optional("error", ColumnValues::Text(|row| row.error_name().map(Cow::Owned))),
     RawColumn::optional("name", ColumnValues::Name),
+    RawColumn::optional("messages", ColumnValues::Number(32, messages)),
+    RawColumn::optional("message_bytes", ColumnValues::Number(32, message_bytes)),
     RawColumn::of("intended_at", ColumnValues::Instant(|row| row.intended_at)),
     RawColumn::optional("freed_at", ColumnValues::Instant(|row| row.freed_at)),
     RawColumn::optional("sent_at", ColumnValues::Instant(|row| row.sent_at)),
     RawColumn::optional("tx_at", ColumnValues::Instant(|row| row.tx_at)),
     RawColumn::optional("first_byte_at", ColumnValues::Instant(|row| row.first_byte_at)),
+    RawColumn::optional("first_message_at", ColumnValues::Instant(|row| row.first_message_at)),
     RawColumn::optional("rx_at", ColumnValues::Instant(|row| row.rx_at)),
     RawColumn::of("ended_at", ColumnValues::Instant(|row| row.ended_at)),
 ];
@@ -211,6 +214,14 @@ pub(super) fn schema(is_study: bool) -> TypePtr {
 
 fn connection(row: &RawRow) -> Option<u32> {
     (row.connection != RawRow::NO_CONNECTION).then_some(row.connection)
+}
+
+fn messages(row: &RawRow) -> Option<u32> {
+    (row.messages != RawRow::NO_MESSAGES).then_some(row.messages)
+}
+
+fn message_bytes(row: &RawRow) -> Option<u32> {
+    messages(row).map(|_| row.message_bytes)
 }
 
 fn status(row: &RawRow) -> Option<u32> {

@@ -60,7 +60,7 @@ pub(super) fn of_load(document: &Document) -> Vec<(&'static str, &Metric)> {
 }
 
 /// A column's title and values.
-type TitledTimes<'d> = (&'static str, Cow<'d, Summary>);
+pub(super) type TitledTimes<'d> = (&'static str, Cow<'d, Summary>);
 
 /// Columns of the table. Open loop: from the planned time, then from the send. Closed loop, which
 /// has no planned times: from the send. Columns without a value are left out.
@@ -92,9 +92,9 @@ fn bad_columns(document: &Document) -> Vec<TitledTimes<'static>> {
 }
 
 /// A column of the table: a cell for each percentile, the greatest time and the mean.
-struct PercentileColumn {
-    title: &'static str,
-    cells: Vec<CellValue>,
+pub(super) struct PercentileColumn {
+    pub(super) title: &'static str,
+    pub(super) cells: Vec<CellValue>,
 }
 
 fn table(document: &Document, times: &[TitledTimes<'_>], lines: &[f64]) -> Table {
@@ -134,7 +134,7 @@ fn table(document: &Document, times: &[TitledTimes<'_>], lines: &[f64]) -> Table
 
 impl PercentileColumn {
     /// Times of a summary, as far as it has values.
-    fn of(title: &'static str, summary: &Summary, lines: &[f64]) -> PercentileColumn {
+    pub(super) fn of(title: &'static str, summary: &Summary, lines: &[f64]) -> PercentileColumn {
         let unit = unit_of(summary);
         let time = |ns, bound, imprecise| CellValue::time(Quantile { ns, bound }, imprecise, unit);
         let at = |p: &f64| {
@@ -149,7 +149,7 @@ impl PercentileColumn {
     }
 
     /// Intervals of the percentiles; none if there is no interval.
-    fn of_intervals(headline: &Summary, lines: &[f64]) -> Option<PercentileColumn> {
+    pub(super) fn of_intervals(headline: &Summary, lines: &[f64]) -> Option<PercentileColumn> {
         let unit = unit_of(headline);
         let cell = |p: &f64| {
             let (low_ns, high_ns) = interval(headline.percentile(*p)?)?;
@@ -223,7 +223,11 @@ fn failures(document: &Document) -> String {
 }
 
 /// Explains each mark that occurs, and `~` if it occurs in the first column.
-fn legend(document: &Document, columns: &[TitledTimes<'_>], lines: &[f64]) -> Vec<String> {
+pub(super) fn legend(
+    document: &Document,
+    columns: &[TitledTimes<'_>],
+    lines: &[f64],
+) -> Vec<String> {
     let has = |bound| {
         let is_marked = |of: &Summary| {
             let mut values = lines.iter().filter_map(|p| of.percentile(*p));

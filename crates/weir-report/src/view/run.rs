@@ -3,7 +3,7 @@
 use weir_result::Document;
 
 use super::{
-    Block, Detail, Report, Section, course, details, head, highlights, histogram, names,
+    Block, Detail, Report, Section, course, details, head, highlights, histogram, messages, names,
     percentiles, plots, spectrum, stages, throughput, verdict,
 };
 
@@ -19,6 +19,8 @@ impl Report {
             results.extend(course::blocks(document));
         }
         results.extend(percentiles::blocks(document, detail.verbose));
+        let messages = messages::blocks(document, &results);
+        results.extend(messages);
         let stages = stages::blocks(document, detail, &results);
         results.extend(stages);
         let names = names::blocks(document, detail, &results);

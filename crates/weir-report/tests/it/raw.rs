@@ -68,11 +68,14 @@ fn what_is_read_is_what_was_written() {
         sent_at: 2_000_000_100,
         tx_at: 2_000_000_150,
         first_byte_at: 2_000_050_000,
+        first_message_at: 2_000_050_000,
         rx_at: 2_000_049_000,
         ended_at: 2_000_050_001,
         error: None,
         worker: 1,
         connection: 7,
+        messages: 3,
+        message_bytes: 60,
         status: 200,
         name: RawRow::NO_NAME,
         phase: SlotPhase::Measured,
@@ -81,6 +84,8 @@ fn what_is_read_is_what_was_written() {
     let unstamped = RawRow { tx_at: RawRow::NEVER, rx_at: RawRow::NEVER, ..completed };
     let failed = RawRow {
         first_byte_at: RawRow::NEVER,
+        first_message_at: RawRow::NEVER,
+        messages: RawRow::NO_MESSAGES,
         status: 0,
         outcome: RawOutcome::TransportError,
         ..unstamped
@@ -99,15 +104,28 @@ fn what_is_read_is_what_was_written() {
     let sent = "2000000000 1999999000 2000000100";
     let end = "2000050001";
     let expected = [
-        format!("1 7 measured ok 200 null null {sent} 2000000150 2000050000 2000049000 {end}"),
-        format!("1 7 measured bad_response 503 null null {sent} null 2000050000 null {end}"),
-        format!("1 7 measured transport_error null ECONNRESET null {sent} null null null {end}"),
         format!(
-            "1 7 measured transport_error null protocol_bad_chunk null {sent} null null null {end}"
+            "1 7 measured ok 200 null null 3 60 {sent} 2000000150 2000050000 2000050000 \
+             2000049000 {end}"
         ),
-        format!("1 7 warmup timed_out null null null {sent} null null null {end}"),
-        format!("1 7 tail in_flight_at_end null null null {sent} null null null {end}"),
-        "0 null measured never_sent null null null 5 null null null null null 9223372036854775807"
+        format!(
+            "1 7 measured bad_response 503 null null 3 60 {sent} null 2000050000 2000050000 \
+             null {end}"
+        ),
+        format!(
+            "1 7 measured transport_error null ECONNRESET null null null {sent} null null null \
+             null {end}"
+        ),
+        format!(
+            "1 7 measured transport_error null protocol_bad_chunk null null null {sent} null \
+             null null null {end}"
+        ),
+        format!("1 7 warmup timed_out null null null null null {sent} null null null null {end}"),
+        format!(
+            "1 7 tail in_flight_at_end null null null null null {sent} null null null null {end}"
+        ),
+        "0 null measured never_sent null null null null null 5 null null null null null null \
+         9223372036854775807"
             .to_owned(),
     ];
     assert_eq!(texts(&file), expected);
@@ -176,7 +194,8 @@ fn rows_of_a_study_name_their_trial() {
     }
     writer.finish().expect("memory can be written");
     let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a Parquet file");
-    let row = "0 null measured never_sent null null null 0 null null null null null 0";
+    let row =
+        "0 null measured never_sent null null null null null 0 null null null null null null 0";
     let expected = ["1 old", "1 old", "3 new", "5 null"].map(|trial| format!("{trial} {row}"));
     assert_eq!(texts(&file), expected);
     let text = value(file.metadata(), "weir.trials").expect("a list");
@@ -201,7 +220,7 @@ fn rows_are_cut_into_groups() {
     assert_eq!(sizes, [131_072, 131_072, 37_856]);
     let mut last = file.get_row_iter(None).expect("columns that can be read").skip(299_999);
     let row = last.next().expect("the last row").expect("a row");
-    let intended_at = row.get_column_iter().nth(7).map(|(name, field)| (name.as_str(), field));
+    let intended_at = row.get_column_iter().nth(9).map(|(name, field)| (name.as_str(), field));
     assert_eq!(intended_at, Some(("intended_at", &Field::Long(299_999))));
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ByOutcome, Outcomes};
+use super::{ByOutcome, MessageShare, Outcomes};
 use crate::failures::{ErrorKind, MissKind};
 #[cfg(feature = "schema")]
 use crate::histogram::PackedHistogram;
@@ -34,6 +34,8 @@ merged! {
         pub response_time: ByOutcome => rules::merge,
         /// `Te − Ts`; slots never sent have none.
         pub service_time: ByOutcome => rules::merge,
+        /// Messages of its responses, if they are measured.
+        pub messages: Option<MessageShare> => rules::merge,
     }
 }
 
@@ -88,5 +90,8 @@ merged! {
         pub completed: u64 => rules::sum,
         /// Of `completed`: responses that count as success.
         pub good: u64 => rules::sum,
+        /// Messages of its responses; absent if they are not measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub messages: Option<MessageShare> => rules::merge,
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::NamedSlice;
+use super::{MessageShare, NamedSlice};
 use crate::absent::is_default;
 #[cfg(feature = "schema")]
 use crate::histogram::PackedHistogram;
@@ -60,6 +60,10 @@ counters! {
     counter in_flight: u64 => rules::sum, #[serde(default)];
     /// Requests due and unsent at the end of the slice.
     counter backlog: u64 => rules::sum, #[serde(default)];
+    /// Messages of the requests due in the slice, and those received during it; absent if messages
+    /// are not measured.
+    counter messages: Option<MessageShare> => rules::merge,
+        #[serde(default, skip_serializing_if = "Option::is_none")];
     /// Shares of the names with intervals, in the order of `names_with_slices`; absent without a
     /// list.
     counter named: Vec<NamedSlice> => rules::by_position,
@@ -97,6 +101,8 @@ counters! {
     counter timed_out: u64 => rules::sum;
     /// Bytes received.
     counter bytes_received: u64 => rules::sum;
+    /// Messages received within responses.
+    counter messages: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Requests in flight at the end of the interval.
     counter in_flight: u64 => rules::sum;
     /// Requests due and unsent at the end of the interval.

@@ -3,12 +3,13 @@
 
 use super::check::check;
 use super::coverage::Coverage;
+use super::messages::MessageTimes;
 use super::recorded::Recorded;
 use super::{
     Accounting, BrokenInvariant, ConnectionsSection, DeparturesSection, Document, Environment,
-    Latency, NameSection, NetworkSection, OccupancySection, Probed, Run, SCHEMA_VERSION,
-    ScriptSection, SeriesEntry, SliceEntry, StageSection, StampsSection, Throughput, TlsSection,
-    Tool, Unjudged, Verdict, WitnessSection,
+    Latency, MessagesSection, NameSection, NetworkSection, OccupancySection, Probed, Run,
+    SCHEMA_VERSION, ScriptSection, SeriesEntry, SliceEntry, StageSection, StampsSection,
+    Throughput, TlsSection, Tool, Unjudged, Verdict, WitnessSection,
 };
 use crate::counters::ByOutcome;
 use crate::evidence::ClientHealth;
@@ -120,12 +121,16 @@ pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, B
         phases: recorded.phases.clone(),
         connections: ConnectionsSection::of(&given.plan, recorded, window_ns),
         accounting: Accounting::of(recorded),
-        latency: Latency::of(&given.plan, measurements, throughput.window_s),
+        latency: MessageTimes::added_to(
+            Latency::of(&given.plan, measurements, throughput.window_s),
+            (&given.plan, measurements, throughput.window_s),
+        ),
         series: series.map(|entry| SeriesEntry::of(entry, throughput.window_s)).collect(),
         stationarity: Vec::new(),
         slices: measurements.slices.iter().map(SliceEntry::of).collect(),
         stages: StageSection::all(&given.plan, measurements),
         names: NameSection::all(&given.plan, measurements, &recorded.name_kinds, window_ns),
+        messages: MessagesSection::of(&given.plan, measurements, window_ns),
         throughput,
         stamps: StampsSection::of(&measurements.stamped),
         departures: DeparturesSection::of(&measurements.departures),

@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use super::latency::Latency;
 use super::recorded::Recorded;
-use crate::counters::{DestinationCounts, NameCounts, Slice, StageLags, TlsCounts};
+use crate::counters::{DestinationCounts, MessageShare, NameCounts, Slice, StageLags, TlsCounts};
 use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::{Load, Plan};
@@ -34,6 +34,7 @@ pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvari
     }
     check_slices(measurements)?;
     check_names(recorded)?;
+    check_messages(measurements)?;
     check_order(measurements)?;
     let mut times = Latency::histograms(measurements).into_iter();
     times.try_for_each(|(name, histogram)| check_sum(name, histogram))
@@ -169,6 +170,27 @@ fn check_names(recorded: &Recorded) -> Result<(), BrokenInvariant> {
         }
     }
     Ok(())
+}
+
+/// If messages are measured, every slot of M has a first one or an age, and every further message a
+/// gap.
+fn check_messages(measurements: &Measurements) -> Result<(), BrokenInvariant> {
+    let Some(messages) = &measurements.messages else { return Ok(()) };
+    let first = &measurements.first_message;
+    let with = first.ok.count();
+    let slots = with.saturating_add(first.censored.count());
+    equal("first messages, or ages, and planned requests", slots, measurements.planned)?;
+    let gaps = measurements.message_gap.count();
+    equal("messages, and first ones and gaps", messages.measured, with.saturating_add(gaps))?;
+    let ok = measurements.outcomes.ok;
+    equal("messages per response and ok requests", messages.per_response.count(), ok)?;
+    at_most("responses that met the goodput and ok requests", messages.good, ok)?;
+    let shares = || measurements.slices.iter().filter_map(|slice| slice.messages.as_ref());
+    let sum = |of: fn(&MessageShare) -> &Histogram| total(shares().map(|it| &of(it).exact().count));
+    equal("first messages over slices and in all", sum(|share| &share.first), with)?;
+    equal("gaps over slices and in all", sum(|share| &share.gap), gaps)?;
+    let received = total(shares().map(|share| &share.received));
+    equal("messages received over slices and in all", received, messages.received)
 }
 
 fn same<T: PartialEq + Debug>(what: &str, left: &T, right: &T) -> Result<(), BrokenInvariant> {

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
-    AssertionResult, DeparturesSection, Environment, FleetSection, Latency, NameSection, Note,
-    OccupancySection, PartSection, ProbeSection, ProveClientSection, RawSection, Run,
-    SelfcheckSection, SeriesStationarity, ServerSection, StageSection, StampsSection, Tool,
+    AssertionResult, DeparturesSection, Environment, FleetSection, Latency, MessagesSection,
+    NameSection, Note, OccupancySection, PartSection, ProbeSection, ProveClientSection, RawSection,
+    Run, SelfcheckSection, SeriesStationarity, ServerSection, StageSection, StampsSection, Tool,
     Verdict, WitnessSection,
 };
 use crate::counters::{
@@ -49,6 +49,9 @@ pub struct Document {
     pub latency: Latency,
     /// Rates inside the measured window.
     pub throughput: Throughput,
+    /// Messages within responses; absent if they are not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<MessagesSection>,
     /// Results by name, of the requests of a list; absent without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<NameSection>,

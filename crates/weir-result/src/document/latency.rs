@@ -83,6 +83,15 @@ times! {
         pub unlagged: Option<Metric>,
         /// Time from the send to the first byte of the final response, of `ok` requests.
         pub first_byte: Metric,
+        /// Time from the planned send to the first message within the response, over all requests:
+        /// one without a message counts as slower than any with one. Absent if messages are not
+        /// measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub first_message: Option<Metric>,
+        /// Time from one message of a response to the next, over all messages but the first of
+        /// each; absent if there are none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub message_gap: Option<Metric>,
         /// Duration of every successful connect, renewals and warm-up included.
         pub connect: Metric,
         /// Of `connect`: connects before the schedule's start; absent if all were, so that it
@@ -190,6 +199,18 @@ impl StoredTimes<ByOutcome> for Metric {
 
     fn restore(&self, _place: &str) -> Result<ByOutcome, String> {
         Ok(self.times.clone())
+    }
+}
+
+/// Absent without values.
+impl StoredTimes<ByOutcome> for Option<Metric> {
+    fn store(times: &ByOutcome) -> Option<Metric> {
+        let is_there = !times.ok.is_empty() || times.has_failures();
+        is_there.then(|| Metric::of(times, &Intervals::default(), &Intervals::default()))
+    }
+
+    fn restore(&self, _place: &str) -> Result<ByOutcome, String> {
+        Ok(self.as_ref().map(|metric| metric.times.clone()).unwrap_or_default())
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::RateInterval;
 use super::intervals::{Intervals, Selection};
 use super::latency::Metric;
+use super::messages::NameMessages;
 use super::rates::per_second;
 use crate::absent::is_default;
 use crate::counters::{NameCounts, NamedSlice, Outcomes, Slice};
@@ -57,6 +58,9 @@ pub struct NameSection {
     pub response_time: Metric,
     /// Time from the send to the last byte.
     pub service_time: Metric,
+    /// Messages of its responses; absent if they are not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<NameMessages>,
 }
 
 /// Counts of one name, by kind.
@@ -124,6 +128,7 @@ impl NameSection {
             completed_interval: completed.filter(|_| plan.is_one_load()),
             response_time: Metric::of(&counts.response_time, &ok, &all),
             service_time: Metric::of(&counts.service_time, &of_service(&ok), &of_service(&all)),
+            messages: NameMessages::of(plan, counts, slices, window_ns),
             ..NameSection::default()
         }
     }
@@ -148,6 +153,7 @@ impl NameSection {
             good: self.good,
             response_time: self.response_time.times.clone(),
             service_time: self.service_time.times.clone(),
+            messages: self.messages.as_ref().map(NameMessages::to_share),
         }
     }
 }
@@ -155,10 +161,10 @@ impl NameSection {
 /// Returns one name's shares of slices, each as a slice.
 pub(super) fn shares(slices: &[Slice], place: usize) -> Vec<Slice> {
     let share = |slice: &Slice| {
-        let NamedSlice { ok, not_ok, completed, good } =
+        let NamedSlice { ok, not_ok, completed, good, messages } =
             slice.named.get(place).cloned().unwrap_or_default();
         let (start_ns, end_ns) = (slice.start_ns, slice.end_ns);
-        Slice { start_ns, end_ns, ok, not_ok, completed, good, ..Slice::default() }
+        Slice { start_ns, end_ns, ok, not_ok, completed, good, messages, ..Slice::default() }
     };
     slices.iter().map(share).collect()
 }

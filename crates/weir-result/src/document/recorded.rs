@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::names::NameKinds;
 use super::{
-    DeparturesSection, Document, NameSection, NetworkSection, OccupancySection, Phases, Probed,
-    SeriesEntry, SliceEntry, StageSection, StampsSection, WitnessSection, health,
+    DeparturesSection, Document, MessagesSection, NameSection, NetworkSection, OccupancySection,
+    Phases, Probed, SeriesEntry, SliceEntry, StageSection, StampsSection, WitnessSection, health,
 };
 use crate::connection_failure::{ConnectionFailure, add_failures};
 use crate::counters::{DestinationCounts, Outcomes, ScriptUsage, Sent, TlsCounts, Window};
@@ -93,6 +93,7 @@ impl Recorded {
             stamped: or_default(&document.stamps, StampsSection::to_stamped)?,
             departures: or_default(&document.departures, DeparturesSection::to_departures)?,
             occupancy: document.occupancy.map(OccupancySection::to_occupancy).unwrap_or_default(),
+            messages: document.messages.as_ref().map(MessagesSection::to_counts).transpose()?,
             overdue: accounting.overdue,
             tls: document.tls.as_ref().map(TlsCounts::from),
             script: document.script.as_ref().map(ScriptUsage::from),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::RateInterval;
 use super::intervals::{Intervals, Selection};
 use super::latency::Metric;
+use super::messages::StageMessages;
 use super::rates::per_second;
 use super::summary::Summary;
 use super::verdict::{Grade, Limit, LoadLine, TargetLine};
@@ -64,6 +65,10 @@ pub struct StageSection {
     /// The same over all requests, every failure slower than any response; absent without failures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_time_all: Option<Summary>,
+    /// Messages of the requests due in the stage, and those received in it; absent if messages are
+    /// not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<StageMessages>,
     /// Time from the planned to the actual send, of the requests that were due in the stage and
     /// sent; absent if none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,6 +189,7 @@ impl StageSection {
             completed_rps: per_second(completed, length_ns),
             completed_interval: interval.filter(|_| is_constant),
             backlog: last.backlog,
+            messages: StageMessages::of(slices, is_constant),
             response_time: metric.ok,
             response_time_all: metric.all,
             ..StageSection::default()

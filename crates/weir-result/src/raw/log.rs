@@ -233,8 +233,8 @@ mod tests {
             (ROW * 40, 1, 4, 10),
             (ROW * 4096 * 4, 1, 4, 4096),
             (ROW * 4096 * 20, 2, 10, 4096),
-            (32 << 20, 5_000, 4, 17),
-            (32 << 20, 0, 85, 4096),
+            (32 << 20, 5_000, 4, (32 << 20) / (20_000 * ROW)),
+            (32 << 20, 0, (32 << 20) / (4096 * ROW), 4096),
         ] {
             let size = SinkSize::of_share(bytes, workers);
             assert_eq!(size, SinkSize { chunks, chunk_rows }, "{bytes} for {workers}");

@@ -1,6 +1,7 @@
 //! The preflight: one request before the load. A load against a redirect or an error page does not
 //! measure what its user expects.
 
+mod event_stream;
 mod link;
 mod result;
 mod streams;
@@ -23,6 +24,7 @@ use crate::prepare::draft::Draft;
 use crate::prepare::http;
 use crate::prepare::server_wait::ServerWait;
 use crate::spec::HttpSpec;
+use event_stream::begins_events;
 use link::Link;
 use result::READ_MAX_BYTES;
 
@@ -254,6 +256,10 @@ fn exchange<B: Backend>(
         };
         received.extend_from_slice(&bytes);
         result.step("first byte", started, link.now());
+        result.has_events = begins_events(&received);
+        if responses.is_empty() && result.has_events {
+            break;
+        }
         if responses.is_empty() {
             read.map_err(io::Error::other)?;
             if bytes.is_empty() {

@@ -31,7 +31,7 @@ use crate::prepare::script::Scripts;
 use crate::prepare::server_wait::ServerWait;
 use crate::prepare::threads::Cpus;
 use crate::prepare::watchdog::OnStuck;
-use crate::prepare::{addresses, connections, http, open_loop, parts, reach, tls};
+use crate::prepare::{addresses, connections, http, messages, open_loop, parts, reach, tls};
 use crate::spec::url::Url;
 use crate::spec::{LoadSpec, RunSpec, SPEC_VERSION, TargetSpec};
 
@@ -168,7 +168,7 @@ pub(crate) fn plan_at(
         times: requests.list.as_ref().and_then(PreparedList::times),
         list: requests.list.map(|list| list.list),
         expectations: requests.checks.map(|checks| checks.checks),
-        ..Job::new(plan, endpoint, requests.request)
+        ..messages::added_to(Job::new(plan, endpoint, requests.request), spec)?
     });
     Ok(Planned { draft, scripts, notes, redaction, inputs, stream })
 }

@@ -120,6 +120,8 @@ impl Live {
         progress.frame = Frame {
             transport_errors: errors.map(|(kind, count)| (kind.name(), *count)).collect(),
             open_connections: frame.open,
+            first_message: frame.first_message,
+            message_gap: frame.message_gap,
             send_lag: frame.send_lag,
             connection_wait: frame.connection_wait,
             sched_lag_max_ns: frame.sched_lag_max_ns,
@@ -189,6 +191,7 @@ fn counts(interval: &Interval) -> Frame {
         errors: interval.errors + interval.timed_out + interval.bad,
         bad: interval.bad,
         timed_out: interval.timed_out,
+        messages: interval.messages,
         in_flight: interval.in_flight,
         backlog: interval.backlog,
         latency: interval.latency.clone(),

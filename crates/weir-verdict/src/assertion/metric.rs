@@ -30,6 +30,8 @@ impl Time {
     pub(super) const RESPONSE: Time = Time("response_time");
     pub(super) const SERVICE: Time = Time("service_time");
     pub(super) const CONNECT: Time = Time("connect");
+    pub(super) const FIRST_MESSAGE: Time = Time("first_message");
+    pub(super) const GAP: Time = Time("message_gap");
 
     /// Returns the time of a name.
     fn named(name: &str) -> Option<Time> {
@@ -85,7 +87,8 @@ pub(super) enum Class {
 }
 
 /// Short names of times.
-const SHORT_TIMES: [(&str, &str); 2] = [("response", "response_time"), ("service", "service_time")];
+const SHORT_TIMES: [(&str, &str); 3] =
+    [("response", "response_time"), ("service", "service_time"), ("gap", "message_gap")];
 
 /// Times that are measured once per connection.
 const OF_CONNECTIONS: [&str; 6] =

@@ -75,6 +75,7 @@ sections! {
     environment
     health
     latency
+    messages
     network
     occupancy
     phases

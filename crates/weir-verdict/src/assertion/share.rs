@@ -11,10 +11,10 @@ use super::estimate::estimate;
 use super::metric::{AssertedMetric, AssertionError, Class, Figure, Time};
 use super::scope::Scope;
 use super::scoped::{self, ScopedMetric};
-use weir_result::Plan;
 use weir_result::document::{Document, SliceEntry};
 use weir_result::histogram::{HIGHEST_NS, bucket_of};
 use weir_result::quantile::Bound;
+use weir_result::{MessageShare, Plan};
 use weir_text::brief;
 use weir_text::setting::GROUP;
 
@@ -41,7 +41,10 @@ impl FromStr for ShareClaim {
             return refuse(format!("'{}' is no upper limit; write it with <", claim.text));
         }
         let (share_max, slow_ns) = match claim.metric.metric {
-            AssertedMetric::Time(Time::RESPONSE, Figure::Percentile(p)) => {
+            AssertedMetric::Time(
+                Time::RESPONSE | Time::FIRST_MESSAGE | Time::GAP,
+                Figure::Percentile(p),
+            ) => {
                 let limit_ns = (claim.limit as u64).min(HIGHEST_NS);
                 (1.0 - p / 100.0, Some(limit_ns))
             }
@@ -128,7 +131,12 @@ impl ShareClaim {
     pub fn tails(&self, document: &Document, allowance_ns: u64) -> Vec<SliceTail> {
         let limit_ns = self.slow_ns.map(|limit_ns| limit_ns.saturating_add(allowance_ns));
         let slices = self.scope(document).map(|scope| scope.slices).unwrap_or_default();
-        slices.iter().map(|slice| tail(slice, limit_ns)).collect()
+        let of_message = match self.metric.metric {
+            AssertedMetric::Time(Time::FIRST_MESSAGE, _) => first_message,
+            AssertedMetric::Time(Time::GAP, _) => gap,
+            _ => return slices.iter().map(|slice| tail(slice, limit_ns)).collect(),
+        };
+        slices.iter().map(|slice| tail(&of_message(slice), limit_ns)).collect()
     }
 
     /// Returns the time that the client may have added to the percentile, in nanoseconds: 0 if it
@@ -145,6 +153,18 @@ impl ShareClaim {
             Ok(_) | Err(_) => 0,
         }
     }
+}
+
+/// Returns a slice with the times to the first message in the place of response times.
+fn first_message(slice: &SliceEntry) -> SliceEntry {
+    let MessageShare { first, without, .. } = slice.messages.clone().unwrap_or_default();
+    SliceEntry { ok: first, not_ok: without, ..SliceEntry::default() }
+}
+
+/// Returns a slice with the gaps between messages in the place of response times.
+fn gap(slice: &SliceEntry) -> SliceEntry {
+    let MessageShare { gap, .. } = slice.messages.clone().unwrap_or_default();
+    SliceEntry { ok: gap, ..SliceEntry::default() }
 }
 
 /// Counts the requests of a slice, and those that failed or took longer than `limit_ns`.
@@ -170,6 +190,8 @@ mod tests {
             (" p99.9<=1s ", 0.001, Some(1_000_000_000)),
             ("response.p50 < 100us", 0.5, Some(100_000)),
             ("errors < 0.1%", 0.001, None),
+            ("first_message.p90 < 500ms", 0.1, Some(500_000_000)),
+            ("gap.p99 < 50ms", 0.01, Some(50_000_000)),
             ("GET /a: p99 < 5ms", 0.01, Some(5_000_000)),
             ("a: b: errors < 0.1%", 0.001, None),
         ] {

@@ -1,8 +1,9 @@
-//! The flags of expectations.
+//! The flags of expectations and of messages within responses.
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use weir_runner::ExpectSpec;
+use weir_result::MessageProtocol;
+use weir_runner::{ExpectSpec, MessageSpec};
 use weir_text::units::parse_bytes;
 
 /// Heading of the flags.
@@ -20,6 +21,18 @@ pub(crate) struct ExpectArgs {
     /// name are equal); repeatable
     #[arg(long, value_name = "EXPECTATION")]
     expect: Vec<String>,
+    /// Measure each event of a text/event-stream: time to the first, gaps, events per second; by
+    /// default if the preflight finds such a response
+    #[arg(long)]
+    sse: bool,
+    /// Count only messages with a value at this place of their JSON, as the tokens of a language
+    /// model: json:/choices/0/delta/content
+    #[arg(long, value_name = "json:/POINTER")]
+    tokens: Option<String>,
+    /// Count the responses that meet this, as 'first < 500ms and gap p99 < 50ms'; also total, gap
+    /// mean and gap max
+    #[arg(long, value_name = "CONDITIONS")]
+    goodput: Option<String>,
     /// Longest decoded body that an expectation reads
     #[arg(long, value_name = "BYTES", value_parser = body_max, default_value = "8Mi")]
     expect_max_body: u64,
@@ -29,6 +42,16 @@ impl ExpectArgs {
     /// Returns the expectations of the specification.
     pub(super) fn spec(&self) -> ExpectSpec {
         ExpectSpec { all: self.expect.clone(), body_max_bytes: self.expect_max_body }
+    }
+
+    /// Returns the choices of messages of the specification.
+    pub(super) fn messages(&self) -> MessageSpec {
+        MessageSpec {
+            protocol: self.sse.then_some(MessageProtocol::Sse),
+            tokens: self.tokens.clone(),
+            goodput: self.goodput.clone(),
+            only_given: false,
+        }
     }
 }
 

@@ -67,6 +67,7 @@ impl SpecArgs {
             replay: self.replay.spec(self.list.groups()),
             templates: self.list.templates(self.may_have_fields(), self.load.seed),
             expect: self.expect.spec(),
+            messages: self.expect.messages(),
             http: self.connection.http(),
             tls: self.tls.spec(),
             script: self.request.script(self.target.script_args().cloned().collect()),

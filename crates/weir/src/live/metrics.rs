@@ -37,6 +37,7 @@ pub(super) fn page(totals: &Totals) -> String {
     let help = "Time from the planned send to the response, in a closed loop from the send, of \
                 responses";
     page.histogram("weir_live_latency_seconds", help, &totals.latency);
+    messages(totals, &mut page);
     names(totals, &mut page);
     client(&totals.frames, &mut page);
     let gauges = [
@@ -113,6 +114,19 @@ fn counters(totals: &Totals, page: &mut MetricsPage) {
     let help = "Bytes received, heads included";
     let received = totals.bytes_received as f64;
     page.single("weir_live_received_bytes_total", "counter", help, received);
+}
+
+/// Messages within responses, if they are measured.
+fn messages(totals: &Totals, page: &mut MetricsPage) {
+    let Some((Plan { messages: Some(_), .. }, _)) = &totals.load else { return };
+    let help = "Messages received within responses";
+    page.single("weir_live_messages_total", "counter", help, totals.messages as f64);
+    let frame = &totals.frames.latest;
+    let help = "Time from the planned send to the first message of a measured request";
+    let first = frame.first_message.to_histogram();
+    page.histogram("weir_live_first_message_seconds", help, &first);
+    let help = "Time from one message of a response to the next, of measured requests";
+    page.histogram("weir_live_message_gap_seconds", help, &frame.message_gap.to_histogram());
 }
 
 /// Measured requests by name, if there is a list. They grow four times per second, the latencies

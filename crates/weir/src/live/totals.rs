@@ -77,6 +77,8 @@ pub(crate) struct Totals {
     pub(crate) timed_out: u64,
     /// Bytes received.
     pub(crate) bytes_received: u64,
+    /// Messages received within responses.
+    pub(crate) messages: u64,
     /// Response times (closed loop: service times) of `completed`.
     pub(crate) latency: Histogram,
     /// Intervals that some workers have finished and others have not.
@@ -118,6 +120,7 @@ impl Totals {
         self.errors += part.errors;
         self.timed_out += part.timed_out;
         self.bytes_received += part.bytes_received;
+        self.messages += part.messages;
         self.latency.add_sparse(&part.latency);
     }
 }

@@ -71,6 +71,10 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
         metric("weir.run.phase", "1", phase, sum(phases(totals, times), false)),
         metric("weir.plan.connections", "{connection}", "Connections of the plan", planned),
     ];
+    if plan.messages.is_some() {
+        let help = "Messages received within responses";
+        metrics.push(metric("weir.messages", "{message}", help, counter(totals.messages)));
+    }
     metrics.extend(names(totals, times));
     let rate = own_rate_rps(plan, frame.at_ns);
     let rate =

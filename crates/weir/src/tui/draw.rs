@@ -41,14 +41,17 @@ pub(super) fn view(frame: &mut Frame, view: &View) {
     let (state, columns) = (view.state, area.width);
     // A closed loop sends when it can: it has no send lag.
     let lag = u16::from(state.planned.is_some());
-    let names = names_height(state, area.height.saturating_sub(rate + lag + 9));
-    let rows = [1, rate, 1, 3, lag, 1, 1, names, 1].map(Constraint::Length);
+    let messages = figures::messages(view, columns);
+    let times = 3 + messages.len() as u16;
+    let names = names_height(state, area.height.saturating_sub(rate + lag + times + 6));
+    let rows = [1, rate, 1, times, lag, 1, 1, names, 1].map(Constraint::Length);
     let rows = rows.into_iter().chain([Constraint::Min(1), Constraint::Length(1)]);
     let areas = Layout::vertical(rows).split(area);
     header(frame, view, areas[0]);
     rates(frame, view, areas[1]);
     frame.render_widget(figures::connections(state, columns), areas[2]);
-    frame.render_widget(Paragraph::new(figures::percentiles(view, columns)), areas[3]);
+    let times = figures::percentiles(view, columns).into_iter().chain(messages);
+    frame.render_widget(Paragraph::new(times.collect::<Vec<_>>()), areas[3]);
     frame.render_widget(figures::send_lag(view, columns), areas[4]);
     frame.render_widget(figures::client(view, columns), areas[5]);
     frame.render_widget(figures::failures(state, columns), areas[6]);

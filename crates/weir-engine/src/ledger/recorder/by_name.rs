@@ -12,6 +12,7 @@ use weir_result::{
 use super::failures::Failures;
 use crate::completion::Outcome;
 use crate::exchange::Exchange;
+use crate::message_tally::MessageTally;
 use crate::request_list::{RequestList, RowNames};
 use crate::schedule::Schedule;
 use crate::shed::ShedSlots;
@@ -26,6 +27,7 @@ pub(super) struct ByName {
     list: Arc<RequestList>,
     names: Vec<NameTallies>,
     is_open_loop: bool,
+    measures_messages: bool,
     /// Response times of the names without slices together, and of the others one by one, if they
     /// are shown while the load runs.
     shown: Option<(Tally, Vec<Tally>)>,
@@ -68,13 +70,14 @@ pub(super) struct NameEnd<'a> {
 
 impl ByName {
     /// Returns empty tallies of the names of `list`.
-    pub(super) fn new(list: &Arc<RequestList>, is_open_loop: bool) -> ByName {
+    pub(super) fn new(list: &Arc<RequestList>, is_open_loop: bool, messages: bool) -> ByName {
         let place = |name| list.with_slices.iter().position(|with| *with == name);
         let tallies = |name| NameTallies { place: place(name), ..NameTallies::default() };
         ByName {
             names: (0..list.names).map(tallies).collect(),
             list: Arc::clone(list),
             is_open_loop,
+            measures_messages: messages,
             shown: None,
         }
     }
@@ -100,6 +103,15 @@ impl ByName {
             Some(place) => slice.named(place),
             None => &mut name.unsliced,
         }
+    }
+
+    /// Returns where messages of a name are counted, in its share of `slice` or in its own tallies.
+    pub(super) fn messages<'a>(
+        &'a mut self,
+        name: u16,
+        slice: &'a mut SliceTally,
+    ) -> &'a mut MessageTally {
+        self.share(name, slice).messages()
     }
 
     /// Counts complete responses inside the window; `slice` is that of the event.
@@ -238,6 +250,9 @@ impl ByName {
         if let Some(place) = tallies.place {
             slice.named(place).not_ok.record(age_ns);
         }
+        if self.measures_messages {
+            self.messages(name, slice).without.record(age_ns);
+        }
     }
 }
 
@@ -318,6 +333,7 @@ impl NameTallies {
             missed: self.missed.clone(),
             completed: share.completed,
             good: share.good,
+            messages: share.messages,
             response_time,
             service_time,
         }

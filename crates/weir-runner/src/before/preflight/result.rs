@@ -8,6 +8,7 @@ use weir_result::{HttpPlan, MissExample, Note};
 
 use super::trace::{ExchangeTrace, KEPT_BYTES};
 use crate::prepare::draft::Draft;
+use crate::prepare::messages::PreparedMessages;
 
 /// Maximum bytes of a response that are read. The length of a longer body is in the head, or not
 /// needed.
@@ -27,10 +28,14 @@ pub(crate) struct PreflightResult {
     /// Result of the check against expectations; `None` if there are none, or the response was too
     /// long to be read.
     pub(crate) checked: Option<Result<(), MissExample>>,
+    /// Messages that the response has, if the specification leaves it to the preflight.
+    pub(crate) messages: Option<PreparedMessages>,
     /// HTTP version of the load, unless no handshake could decide it.
     pub(crate) http: Option<HttpPlan>,
     /// Trace of the exchange, for `--debug`.
     pub(crate) trace: Option<ExchangeTrace>,
+    /// True if the response is a stream of events: its head alone was read.
+    pub(crate) has_events: bool,
     /// True if the response to a request without TLS has status 400 and names HTTPS or SSL: nginx,
     /// Apache and Go do so on a port for TLS.
     pub(super) blames_scheme: bool,
@@ -62,6 +67,10 @@ impl PreflightResult {
         // Without a connection the load reports its failure, with either version.
         let http = self.http.or(draft.plan.http).unwrap_or(HttpPlan::Http11);
         let body_bytes = self.response.as_ref().and_then(|response| response.body_bytes);
-        draft.job(draft.is_open().then_some(http), body_bytes, observers)
+        let job = draft.job(draft.is_open().then_some(http), body_bytes, observers);
+        match self.messages.clone() {
+            Some(messages) => messages.added_to(job),
+            None => job,
+        }
     }
 }

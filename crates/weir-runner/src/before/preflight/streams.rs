@@ -9,6 +9,7 @@ use weir_io::{Backend, Nanos};
 use weir_result::Http2Plan;
 use weir_result::document::Preflight;
 
+use super::event_stream::has_events;
 use super::link::Link;
 use super::result::{PreflightResult, READ_MAX_BYTES};
 use crate::prepare::draft::Draft;
@@ -56,16 +57,16 @@ pub(super) fn exchange<B: Backend>(
             match event.kind {
                 StreamEventKind::Message(_) => {}
                 StreamEventKind::Began { .. } => {
-                    result.step("first byte", started, link.now());
-                    begun = Some(describe(&client.head(), link.now().since(started)));
+                    let response = began(&client, result, started, link.now());
+                    if result.has_events {
+                        return Ok(response);
+                    }
+                    begun = Some(response);
                 }
                 StreamEventKind::Response { .. } => {
-                    let trace = result.trace.iter_mut();
-                    trace.for_each(|trace| trace.received("HTTP/2", &client.response(0)));
-                    result.step("last byte", started, link.now());
                     let missed = checks.map(|checks| checks.check_first(&client.response(0)));
                     result.checked = missed.map(|missed| missed.map_or(Ok(()), Err));
-                    return Ok(describe(&client.response(0), link.now().since(started)));
+                    return Ok(ended_well(&client, result, started, link.now()));
                 }
                 StreamEventKind::Failed(error) => return Err(io::Error::other(error)),
                 StreamEventKind::Reset(reason) => {
@@ -89,6 +90,27 @@ pub(super) fn exchange<B: Backend>(
             return Ok(begun);
         }
     }
+}
+
+/// Notes the begin of the final response, and describes it.
+fn began(client: &H2Client, result: &mut PreflightResult, started: Nanos, now: Nanos) -> Preflight {
+    result.step("first byte", started, now);
+    result.has_events = has_events(&client.head());
+    describe(&client.head(), now.since(started))
+}
+
+/// Notes the end of the final response, and describes it.
+fn ended_well(
+    client: &H2Client,
+    result: &mut PreflightResult,
+    started: Nanos,
+    now: Nanos,
+) -> Preflight {
+    let response = client.response(0);
+    result.trace.iter_mut().for_each(|trace| trace.received("HTTP/2", &response));
+    result.step("last byte", started, now);
+    result.has_events |= has_events(&response);
+    describe(&response, now.since(started))
 }
 
 /// The error of a connection that ended, or that takes no request; `None` if it goes on.

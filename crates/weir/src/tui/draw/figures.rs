@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+use weir_result::SparseHistogram;
 use weir_text::units;
 
 use super::view::{LABEL, View, bold, dim, label};
@@ -70,6 +71,28 @@ pub(super) fn percentiles(view: &View, columns: u16) -> Vec<Line<'static>> {
         Line::from(vec![label(&last_name), last]),
         Line::from(vec![label("run"), Span::raw(cells(&state.run))]),
     ]
+}
+
+/// Messages within responses, if there are some: their number, and percentiles of the times to the
+/// first and between two.
+pub(super) fn messages(view: &View, columns: u16) -> Vec<Line<'static>> {
+    let frame = &view.state.frames.latest;
+    if frame.messages == 0 {
+        return Vec::new();
+    }
+    let figure = |name: &str, times: &SparseHistogram, p: f64| {
+        let time = times.percentile(p).map_or("-".to_owned(), units::duration);
+        Span::raw(format!("{name} p{p} {}", view.glyphs.text(&time)))
+    };
+    let (first, gap) = (&frame.first_message, &frame.message_gap);
+    let figures = vec![
+        Span::raw(units::count(frame.messages)),
+        figure("first", first, 50.0),
+        figure("gap", gap, 50.0),
+        figure("first", first, 99.0),
+        figure("gap", gap, 99.0),
+    ];
+    vec![row("Messages", figures, columns)]
 }
 
 /// Right-aligns a time in its column, which never touches the one before: a time that fills its

@@ -1,0 +1,274 @@
+//! Messages within responses (METHOD 1.26): the progress of each exchange in flight, and the times
+//! and counts of all.
+
+use weir_http::{MessageKind, ReceivedMessage};
+use weir_io::Nanos;
+use weir_result::{
+    ByOutcome, Histogram, Measurements, MessageCounts, SparseHistogram, StampedMessages, Tally,
+};
+
+use super::recorder::SlotShares;
+use crate::completion::{ExchangeMessages, Outcome};
+use crate::exchange::{Exchange, ExchangePlace, SlotPhase};
+use crate::goodput::{Goodput, MessageProgress};
+use crate::job::Job;
+use crate::worker_frame::WorkerFrame;
+
+/// The messages of one worker's responses.
+#[derive(Debug)]
+pub(super) struct MessageRecorder {
+    /// Exchanges of a connection at most.
+    depth: usize,
+    /// Progress of each exchange: `depth` for each connection, by request id.
+    progress: Vec<MessageProgress>,
+    goodput: Option<Goodput>,
+    counts: MessageCounts,
+    /// Times so far to the first message and between messages, for the frames.
+    first: Tally,
+    gap: Tally,
+    mean_gap: Tally,
+    per_response: Tally,
+    bytes_per_response: Tally,
+    stamped: StampedTallies,
+}
+
+/// Times of messages on stamped connections.
+#[derive(Debug, Default)]
+struct StampedTallies {
+    first: Tally,
+    first_outside: Tally,
+    gap: Tally,
+    gap_outside: Tally,
+    gap_share: Tally,
+}
+
+/// A message that counts, with its times.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimedMessage {
+    pub(super) message: ReceivedMessage,
+    /// After the read of its last byte (`A`).
+    pub(super) at: Nanos,
+    /// Kernel receive stamp of its last byte, on a stamped connection.
+    pub(super) stamp: Option<Nanos>,
+}
+
+impl MessageRecorder {
+    /// Returns the recorder of a worker with these connections; `None` if messages are not
+    /// measured.
+    pub(super) fn new(job: &Job, connections: u32) -> Option<Box<MessageRecorder>> {
+        let rules = job.messages.as_ref()?;
+        let depth = usize::from(job.plan.depth());
+        Some(Box::new(MessageRecorder {
+            depth,
+            progress: vec![MessageProgress::NONE; connections as usize * depth],
+            goodput: rules.goodput.clone(),
+            counts: MessageCounts::default(),
+            first: Tally::new(),
+            gap: Tally::new(),
+            mean_gap: Tally::new(),
+            per_response: Tally::new(),
+            bytes_per_response: Tally::new(),
+            stamped: StampedTallies::default(),
+        }))
+    }
+
+    /// Returns the progress of an exchange.
+    fn at(&mut self, place: ExchangePlace) -> Option<&mut MessageProgress> {
+        let id = usize::from(place.id);
+        (id < self.depth).then(|| &mut self.progress[place.conn.index() * self.depth + id])
+    }
+
+    /// Returns the time of the last message of an exchange; [`Nanos::ZERO`] without one.
+    pub(super) fn heard_at(&self, place: ExchangePlace) -> Nanos {
+        self.progress[place.conn.index() * self.depth + usize::from(place.id)].heard_at
+    }
+
+    /// Records a message of a response in progress.
+    pub(super) fn received(
+        &mut self,
+        shares: SlotShares<'_>,
+        place: ExchangePlace,
+        exchange: &Exchange,
+        timed: TimedMessage,
+    ) {
+        let is_measured = exchange.phase == SlotPhase::Measured;
+        let TimedMessage { message, at, stamp } = timed;
+        let Some(progress) = self.at(place) else { return };
+        progress.heard_at = at;
+        match message.kind {
+            MessageKind::EndMark => return self.counts.end_marks += u64::from(is_measured),
+            MessageKind::Other => return self.counts.others += u64::from(is_measured),
+            MessageKind::Counted => {}
+        }
+        let before = *progress;
+        progress.count += 1;
+        progress.bytes += message.bytes;
+        (progress.last_at, progress.stamp) = (at, stamp);
+        if before.count == 0 {
+            progress.first_at = at;
+        } else {
+            self.count_gap(place, at.since(before.last_at));
+        }
+        self.count(shares, exchange, (before, timed), is_measured);
+    }
+
+    /// Counts a message by the time at which it arrived, and records its time if the exchange is
+    /// measured.
+    fn count(
+        &mut self,
+        mut shares: SlotShares<'_>,
+        exchange: &Exchange,
+        (before, timed): (MessageProgress, TimedMessage),
+        is_measured: bool,
+    ) {
+        let TimedMessage { message, at, stamp } = timed;
+        shares.series.current.messages += 1;
+        if shares.timeline.is_in_window(at) {
+            self.counts.received += 1;
+            self.counts.bytes += message.bytes;
+            shares.of_event(exchange.tag, at, |share| {
+                share.received += 1;
+                share.bytes += message.bytes;
+            });
+        }
+        if !is_measured {
+            return;
+        }
+        self.counts.measured += 1;
+        let time_ns = if before.count == 0 {
+            let first_ns = at.since(exchange.intended_at);
+            self.first.record(first_ns);
+            shares.of_slot(exchange, |share| share.first.record(first_ns));
+            first_ns
+        } else {
+            let gap_ns = at.since(before.last_at);
+            self.gap.record(gap_ns);
+            shares.of_event(exchange.tag, at, |share| share.gap.record(gap_ns));
+            gap_ns
+        };
+        if let Some(stamp) = stamp {
+            self.stamped.record(exchange, before, (at, stamp), time_ns);
+        }
+    }
+
+    /// Records the end of an exchange, and returns its messages.
+    pub(super) fn ended(
+        &mut self,
+        mut shares: SlotShares<'_>,
+        place: ExchangePlace,
+        exchange: &Exchange,
+        (outcome, at): (&Outcome, Nanos),
+    ) -> ExchangeMessages {
+        let progress = self.at(place);
+        let progress = progress.map_or(MessageProgress::NONE, |progress| {
+            std::mem::replace(progress, MessageProgress::NONE)
+        });
+        let is_good = self.is_good(exchange, &progress, outcome, at);
+        if is_good && shares.timeline.is_in_window(at) {
+            self.counts.good_in_window += 1;
+            shares.of_event(exchange.tag, at, |share| share.good += 1);
+        }
+        if exchange.phase == SlotPhase::Measured {
+            self.counts.good += u64::from(is_good);
+            if progress.count == 0 {
+                let age_ns = at.since(exchange.intended_at);
+                shares.of_slot(exchange, |share| share.without.record(age_ns));
+            }
+            if matches!(outcome, Outcome::Ok(_)) {
+                self.record_ok(&progress);
+            }
+        }
+        let MessageProgress { count, bytes, first_at, .. } = progress;
+        ExchangeMessages { count, bytes, first_at }
+    }
+
+    /// Records the messages of a measured response that is `ok`.
+    fn record_ok(&mut self, progress: &MessageProgress) {
+        self.per_response.record(progress.count.into());
+        self.bytes_per_response.record(progress.bytes);
+        if let Some(gaps) = progress.count.checked_sub(1).filter(|gaps| *gaps > 0) {
+            let span_ns = progress.last_at.since(progress.first_at);
+            self.mean_gap.record(span_ns / u64::from(gaps));
+        }
+    }
+
+    /// Counts a gap in the progress of an exchange, by the limits that it is not below.
+    fn count_gap(&mut self, place: ExchangePlace, gap_ns: u64) {
+        let Some(goodput) = self.goodput.take() else { return };
+        if let Some(progress) = self.at(place) {
+            for (over, term) in progress.over.iter_mut().zip(&goodput.terms) {
+                *over += u32::from(gap_ns >= term.limit_ns);
+            }
+        }
+        self.goodput = Some(goodput);
+    }
+
+    /// True if a response with these messages meets the goodput, if there is one.
+    fn is_good(
+        &self,
+        exchange: &Exchange,
+        progress: &MessageProgress,
+        outcome: &Outcome,
+        at: Nanos,
+    ) -> bool {
+        let is_met = |goodput: &Goodput| goodput.is_met(progress, (exchange.intended_at, at));
+        matches!(outcome, Outcome::Ok(_)) && self.goodput.as_ref().is_some_and(is_met)
+    }
+
+    /// Adds the times so far to a frame.
+    pub(super) fn add_to_frame(&self, frame: &mut WorkerFrame) {
+        let coarse = |times: &Tally| -> SparseHistogram { times.sparse(WorkerFrame::COARSENESS) };
+        (frame.first_message, frame.message_gap) = (coarse(&self.first), coarse(&self.gap));
+    }
+
+    /// Adds the counts and times to the worker's measurements. Those of the slices have the slots
+    /// that were never sent, too.
+    pub(super) fn finish(&self, measurements: &mut Measurements) {
+        measurements.messages = Some(MessageCounts {
+            mean_gap: Histogram::from(&self.mean_gap),
+            per_response: Histogram::from(&self.per_response),
+            bytes_per_response: Histogram::from(&self.bytes_per_response),
+            stamped: self.stamped.finish(),
+            ..self.counts.clone()
+        });
+        let mut first = ByOutcome::default();
+        for share in measurements.slices.iter().filter_map(|slice| slice.messages.as_ref()) {
+            first.ok.add(&share.first);
+            first.censored.add(&share.without);
+            measurements.message_gap.add(&share.gap);
+        }
+        measurements.first_message = first;
+    }
+}
+
+impl StampedTallies {
+    /// Records a message with a stamp: the first, or one after another with a stamp.
+    fn record(
+        &mut self,
+        exchange: &Exchange,
+        before: MessageProgress,
+        (at, stamp): (Nanos, Nanos),
+        time_ns: u64,
+    ) {
+        if before.count == 0 {
+            let unlagged_ns = time_ns - exchange.sched_lag().min(time_ns);
+            self.first.record(unlagged_ns);
+            self.first_outside.record(unlagged_ns - at.since(stamp).min(unlagged_ns));
+        } else if let Some(last) = before.stamp {
+            let outside_ns = stamp.since(last);
+            self.gap.record(time_ns);
+            self.gap_outside.record(outside_ns);
+            self.gap_share.record(time_ns.abs_diff(outside_ns));
+        }
+    }
+
+    fn finish(&self) -> StampedMessages {
+        StampedMessages {
+            first: Histogram::from(&self.first),
+            first_outside: Histogram::from(&self.first_outside),
+            gap: Histogram::from(&self.gap),
+            gap_outside: Histogram::from(&self.gap_outside),
+            gap_share: Histogram::from(&self.gap_share),
+        }
+    }
+}

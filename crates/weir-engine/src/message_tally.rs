@@ -1,0 +1,41 @@
+//! Tallies of messages of a slice, or of a name.
+
+use weir_result::{Histogram, MessageShare, Tally};
+
+/// Messages of the responses to some slots.
+#[derive(Debug, Default)]
+pub(crate) struct MessageTally {
+    /// Times to the first message of slots of M that had one.
+    pub(crate) first: Tally,
+    /// Ages of slots of M that ended without one.
+    pub(crate) without: Tally,
+    pub(crate) gap: Tally,
+    /// Messages received in the window, and their bytes.
+    pub(crate) received: u64,
+    pub(crate) bytes: u64,
+    /// Responses in the window that met the goodput.
+    pub(crate) good: u64,
+}
+
+impl MessageTally {
+    /// Adds other messages.
+    pub(crate) fn add(&mut self, other: &MessageTally) {
+        self.first.add(&other.first);
+        self.without.add(&other.without);
+        self.gap.add(&other.gap);
+        self.received += other.received;
+        self.bytes += other.bytes;
+        self.good += other.good;
+    }
+
+    pub(crate) fn finish(&self) -> MessageShare {
+        MessageShare {
+            first: Histogram::from(&self.first),
+            without: Histogram::from(&self.without),
+            gap: Histogram::from(&self.gap),
+            received: self.received,
+            bytes: self.bytes,
+            good: self.good,
+        }
+    }
+}

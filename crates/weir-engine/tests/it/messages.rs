@@ -1,0 +1,187 @@
+//! Messages within responses in virtual time: their times and counts are known exactly.
+
+use weir_engine::{Goodput, GoodputTerm, GoodputTime, Job, MessageRules};
+use weir_http::{MessageFormat, MessageFraming};
+use weir_io::Nanos;
+use weir_result::{MessageCounts, MessagePlan, MessageProtocol, Plan};
+use weir_sim::{Link, Service, ServiceFactory, World};
+
+use crate::setup::{MS, Run, check_all, check_exact, closed, document, job, open, run_job};
+
+/// Time from a request to the first event, and from one event to the next.
+const FIRST: u64 = 200 * MS;
+const GAP: u64 = 20 * MS;
+
+/// A server whose responses are streams of events.
+#[derive(Clone, Copy, Debug)]
+struct Events {
+    /// Events of a stream.
+    count: u64,
+    /// Index of the stream of a connection that stalls, and the longer gap before its third event.
+    stall: Option<(u64, u64)>,
+    /// Index of the stream of a connection that is cut after two events.
+    cut: Option<u64>,
+}
+
+/// One connection of the server.
+#[derive(Debug)]
+struct EventService {
+    events: Events,
+    /// Index of the stream, its request, and the events that it has sent.
+    streams: u64,
+    request: usize,
+    sent: u64,
+}
+
+impl Events {
+    fn factory(self) -> ServiceFactory {
+        ServiceFactory::new(move || {
+            Box::new(EventService { events: self, streams: 0, request: 0, sent: 0 })
+        })
+    }
+}
+
+impl Service for EventService {
+    fn accepted(&mut self, _link: &mut Link<'_>) {}
+
+    fn received(&mut self, bytes: &[u8], sent_at: Nanos, link: &mut Link<'_>) {
+        assert!(bytes.ends_with(b"\r\n\r\n"), "one request at a time");
+        self.request = link.request(None, sent_at);
+        self.sent = 0;
+        link.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        link.wake(FIRST, 0);
+    }
+
+    fn woken(&mut self, _token: u64, link: &mut Link<'_>) {
+        let stream = self.streams;
+        if self.sent == 2 && self.events.cut == Some(stream) {
+            self.streams += 1;
+            return link.close();
+        }
+        self.sent += 1;
+        let event = b"9\r\ndata: a\n\n\r\n";
+        if self.sent == self.events.count {
+            self.streams += 1;
+            return link.respond(self.request, 200, &[&event[..], b"0\r\n\r\n"].concat());
+        }
+        link.send(event);
+        match self.events.stall {
+            Some((index, stall)) if index == stream && self.sent == 2 => link.wake(stall, 0),
+            _ => link.wake(GAP, 0),
+        }
+    }
+}
+
+/// Runs a plan against this server, with conditions of goodput.
+fn run(events: Events, plan: &Plan, terms: &[GoodputTerm]) -> Run {
+    let format = MessageFormat { framing: MessageFraming::EventStream, test: None };
+    let goodput = (!terms.is_empty()).then(|| Goodput { terms: terms.to_vec() });
+    let messages = Some(MessageRules { format: Some(format), goodput });
+    let world = World { service: Some(events.factory()), ..World::default() };
+    let run = run_job(world, &Job { messages, ..job(plan) }, 0, Nanos::MAX, None);
+    let goodput = (!terms.is_empty()).then(String::new);
+    let messages = Some(MessagePlan { protocol: MessageProtocol::Sse, tokens: None, goodput });
+    // The checks of a document cover its messages.
+    let document = document(&Plan { messages, ..plan.clone() }, run.measured.clone());
+    assert_eq!(document.messages.map(|it| it.measured), Some(counts(&run).measured));
+    run
+}
+
+fn counts(run: &Run) -> &MessageCounts {
+    run.measured.messages.as_ref().expect("they are measured")
+}
+
+const PLAIN: Events = Events { count: 5, stall: None, cut: None };
+
+#[test]
+fn first_messages_and_gaps_are_exact() {
+    for plan in [open(10, 1, 10), Plan { requests: Some(30), duration_ns: None, ..closed(3) }] {
+        let run = run(PLAIN, &plan, &[]);
+        let planned = run.measured.planned;
+        check_all("first message", &run.measured.first_message.ok, planned, FIRST);
+        check_all("gap", &run.measured.message_gap, 4 * planned, GAP);
+        check_all("response", &run.measured.response_time.ok, planned, FIRST + 4 * GAP);
+        check_all("mean gap", &counts(&run).mean_gap, planned, GAP);
+        assert_eq!(counts(&run).measured, 5 * planned);
+        assert_eq!(counts(&run).per_response.exact().max_ns, 5);
+        assert_eq!(counts(&run).bytes_per_response.exact().max_ns, 5);
+        check_all("stamped gap", &counts(&run).stamped.gap_outside, 4 * planned, GAP);
+    }
+}
+
+/// A stream that stalls delays the slots behind it: their first messages count from the times at
+/// which they were due.
+#[test]
+fn a_stall_is_in_the_times_of_all_that_were_due() {
+    let stall = 1_400 * MS;
+    let events = Events { stall: Some((1, stall)), ..PLAIN };
+    let plan = Plan { drain_ns: Some(5_000 * MS), ..open(5, 1, 1) };
+    let run = run(events, &plan, &[]);
+    let (mut free, mut firsts, mut responses) = (0, Vec::new(), Vec::new());
+    for (index, due) in [100, 300, 500, 700, 900].map(|ms| ms * MS).into_iter().enumerate() {
+        let begin = due.max(free);
+        let gaps = if index == 1 { stall + 3 * GAP } else { 4 * GAP };
+        firsts.push(begin + FIRST - due);
+        free = begin + FIRST + gaps;
+        responses.push(free - due);
+    }
+    check_exact("first message", &run.measured.first_message.ok, firsts);
+    check_exact("response", &run.measured.response_time.ok, responses);
+    let gaps = [vec![GAP; 19], vec![stall]].concat();
+    check_exact("gap", &run.measured.message_gap, gaps);
+}
+
+#[test]
+fn the_timeout_counts_from_the_last_message() {
+    let plan = |timeout_ns| Plan { timeout_ns, requests: Some(1), ..closed(1) };
+    // A stream lasts longer than its timeout, and no gap does.
+    let events = Events { count: 30, ..PLAIN };
+    let long = run(events, &plan(250 * MS), &[]);
+    check_all("response", &long.measured.response_time.ok, 1, FIRST + 29 * GAP);
+    let events = Events { stall: Some((0, 300 * MS)), ..events };
+    let late = run(events, &plan(250 * MS), &[]);
+    assert_eq!(late.measured.outcomes.timed_out, 1);
+    check_all("age", &late.measured.response_time.censored, 1, FIRST + GAP + 250 * MS);
+    check_all("first message", &late.measured.first_message.ok, 1, FIRST);
+    assert_eq!((counts(&late).measured, late.measured.message_gap.count()), (2, 1));
+}
+
+#[test]
+fn a_stream_that_is_cut_has_failed_and_its_messages_count() {
+    let plan = Plan { requests: Some(4), duration_ns: None, ..closed(1) };
+    let run = run(Events { cut: Some(0), ..PLAIN }, &plan, &[]);
+    // Each socket has a server of its own, so that each first stream is cut.
+    let outcomes = run.measured.outcomes;
+    assert_eq!((outcomes.ok, outcomes.transport_error), (0, 4));
+    check_all("first message", &run.measured.first_message.ok, 4, FIRST);
+    check_all("gap", &run.measured.message_gap, 4, GAP);
+    assert_eq!((counts(&run).measured, counts(&run).per_response.count()), (8, 0));
+}
+
+#[test]
+fn a_request_without_a_message_has_its_age() {
+    let plan = Plan { timeout_ns: 100 * MS, requests: Some(2), ..closed(1) };
+    let run = run(PLAIN, &plan, &[]);
+    assert_eq!(run.measured.outcomes.timed_out, 2);
+    check_all("age", &run.measured.first_message.censored, 2, 100 * MS);
+    assert_eq!(run.measured.first_message.ok.count() + counts(&run).measured, 0);
+}
+
+#[test]
+fn goodput_counts_the_responses_that_meet_each_condition() {
+    let plan = Plan { requests: Some(2), duration_ns: None, ..closed(1) };
+    let events = Events { stall: Some((1, 100 * MS)), ..PLAIN };
+    let term = |time, limit_ns| GoodputTerm { time, limit_ns };
+    let first = term(GoodputTime::First, FIRST + 1);
+    for (terms, good) in [
+        (vec![first], 2),
+        (vec![first, term(GoodputTime::Gap(100.0), GAP + 1)], 1),
+        (vec![first, term(GoodputTime::Gap(75.0), GAP + 1)], 2),
+        (vec![term(GoodputTime::First, FIRST)], 0),
+        (vec![term(GoodputTime::MeanGap, 30 * MS)], 1),
+        (vec![term(GoodputTime::Total, FIRST + 5 * GAP)], 1),
+    ] {
+        let run = run(events, &plan, &terms);
+        assert_eq!((counts(&run).good, counts(&run).good_in_window), (good, good), "{terms:?}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Messages within responses: their rates, the table of their times, the client's share of these,
+//! and the goodput.
+
+use std::borrow::Cow;
+
+use weir_result::Document;
+use weir_result::document::{CountSummary, MessagesSection, Metric, Summary};
+use weir_result::quantile::Quantile;
+use weir_text::units::{self, DurationColumn};
+
+use super::names::is_explained;
+use super::percentiles::{self, PercentileColumn};
+use super::throughput::margin;
+use super::{Block, CellValue, Fact, Row, Table, TableKind, Tone};
+
+/// Percentiles with a line of their own.
+const LINES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
+/// Builds the blocks; none if messages are not measured. `explained` has the explanations of marks
+/// that precede them.
+pub(super) fn blocks(document: &Document, explained: &[Block]) -> Vec<Block> {
+    let Some(messages) = &document.messages else { return Vec::new() };
+    let noun = noun(document);
+    let mut blocks = vec![Block::facts(title(noun), rates(messages, noun))];
+    blocks.extend(goodput(document, messages));
+    blocks.extend(table(document, noun, explained));
+    blocks.extend(client(messages));
+    blocks.extend(by_name(document));
+    blocks.extend(by_stage(document));
+    blocks
+}
+
+/// Returns the noun of a message: one that counts by a rule of tokens is a token.
+pub(super) fn noun(document: &Document) -> &'static str {
+    let plan = document.plan.messages.as_ref();
+    let counts_tokens = plan.is_some_and(|messages| messages.tokens.is_some());
+    if counts_tokens { "token" } else { "message" }
+}
+
+fn title(noun: &str) -> &'static str {
+    if noun == "token" { "Tokens" } else { "Messages" }
+}
+
+/// The rate, the bytes, and the messages of a response: `800/s ± 0.7%, 26 kB/s, 20 per response`.
+fn rates(messages: &MessagesSection, noun: &str) -> Vec<Fact> {
+    let MessagesSection { per_second, interval, measured, streams, per_response, .. } = messages;
+    let rate = units::round_rate(*per_second) + &margin(*per_second, *interval);
+    let mut facts = vec![
+        Fact::text(rate).toned(Tone::Main),
+        Fact::text(units::byte_rate(messages.bytes_per_second)),
+    ];
+    if let Some(each) = each(per_response) {
+        facts.push(Fact::named(&each, "per response"));
+    }
+    let in_all =
+        format!("{} in {} of the requests", units::count(*measured), units::count(*streams));
+    let mean = messages.mean_gap.as_ref().and_then(|metric| metric.ok.percentile(50.0));
+    facts.extend((*streams > 0).then(|| Fact::text(in_all)));
+    facts.extend(mean.map(|value| {
+        Fact::text(format!("{} per {noun} after the first", units::duration(value.ns)))
+    }));
+    let kinds = [(messages.others, "other event"), (messages.end_marks, "end mark")];
+    facts.extend(
+        kinds.into_iter().filter(|(count, _)| *count > 0).map(|(n, noun)| Fact::counted(n, noun)),
+    );
+    facts
+}
+
+/// Formats the count of messages of a response: one number if all are alike, else the median and
+/// the greatest.
+fn each(distribution: &CountSummary) -> Option<String> {
+    let (min, median, max) = (distribution.min?, distribution.p50?, distribution.max?);
+    Some(match min == max {
+        true => units::count(max),
+        false => format!("{}–{} (median {})", units::count(min), units::count(max), median),
+    })
+}
+
+/// The share of the requests that met the goodput, and their rate.
+fn goodput(document: &Document, messages: &MessagesSection) -> Option<Block> {
+    let goodput = messages.goodput.as_ref()?;
+    let rule = document.plan.messages.as_ref()?.goodput.as_ref()?;
+    let rate =
+        units::round_rate(goodput.per_second) + &margin(goodput.per_second, goodput.interval);
+    let share = units::short_percent(goodput.share);
+    let facts = vec![
+        Fact::text(rate).toned(Tone::Main),
+        Fact::text(format!("{share} of the requests with {rule}")),
+    ];
+    Some(Block::facts("Goodput", facts))
+}
+
+/// The times to the first message and between messages, each with its interval.
+fn table(document: &Document, noun: &str, explained: &[Block]) -> Option<Block> {
+    let latency = &document.latency;
+    let first = latency.first_message.as_ref().filter(|metric| metric.headline().count > 0)?;
+    let titles = match noun {
+        "token" => ["first token", "gap"],
+        _ => ["first message", "gap"],
+    };
+    let mut columns = of_metric(titles[0], first);
+    let gap = latency.message_gap.as_ref();
+    columns.extend(gap.into_iter().flat_map(|gap| of_metric(titles[1], gap)));
+    let row = |index: usize, label: String| {
+        Row::new(label, columns.iter().map(|column| column.cells[index].clone()))
+    };
+    let labels = LINES.iter().map(|p| format!("p{p}"));
+    let labels = labels.chain(["max".to_owned(), "mean".to_owned()]);
+    let rows: Vec<Row> = labels.enumerate().map(|(index, label)| row(index, label)).collect();
+    let titles = columns.iter().map(|column| column.title);
+    let mut table = Table::new(TableKind::Latency, "Timing", titles, rows);
+    let shown = [Some(first), gap].into_iter().flatten();
+    let shown: Vec<_> = shown.map(|metric| ("", Cow::Borrowed(metric.headline()))).collect();
+    table.legend = percentiles::legend(document, &shown, &LINES);
+    table.legend.retain(|note| !is_explained(note, explained));
+    Some(Block::Table(table))
+}
+
+fn of_metric(title: &'static str, metric: &Metric) -> Vec<PercentileColumn> {
+    let summary = metric.headline();
+    let mut columns = vec![PercentileColumn::of(title, summary, &LINES)];
+    columns.extend(PercentileColumn::of_intervals(summary, &LINES));
+    columns
+}
+
+/// The time that the client added, from kernel time stamps: to the first message and to gaps.
+fn client(messages: &MessagesSection) -> Option<Block> {
+    let stamps = messages.stamps.as_ref()?;
+    let share = |p: f64| stamps.gap_share.ok.percentile(p).map(|value| value.ns);
+    let of_gaps = share(99.0).or_else(|| share(100.0))?;
+    let gaps = units::count(stamps.gap.ok.count);
+    let of_gaps = format!("{} of a gap at p99, of {gaps} timestamped", units::duration(of_gaps));
+    Some(Block::facts("Client share", vec![Fact::text(of_gaps)]))
+}
+
+/// Percentiles of the tables by name and by stage.
+const SHORT: [f64; 2] = [50.0, 99.0];
+
+/// A line of a table by name or by stage: messages per second, and the times to the first message
+/// and between messages.
+struct Share<'d> {
+    label: String,
+    per_second: f64,
+    first: &'d Summary,
+    gap: Option<&'d Summary>,
+}
+
+/// The messages of each name of a list.
+fn by_name(document: &Document) -> Option<Block> {
+    let shares = document.names.iter().filter_map(|name| {
+        let messages = name.messages.as_ref()?;
+        Some(Share {
+            label: name.name.clone(),
+            per_second: messages.per_second,
+            first: messages.first.headline(),
+            gap: messages.gap.as_ref().map(|gap| gap.headline()),
+        })
+    });
+    of_shares("Messages by name", shares.collect())
+}
+
+/// The messages of each stage of the load.
+fn by_stage(document: &Document) -> Option<Block> {
+    let shares = document.stages.iter().enumerate().filter_map(|(index, stage)| {
+        let messages = stage.messages.as_ref()?;
+        Some(Share {
+            label: format!("{}: {}", index + 1, stage.load),
+            per_second: messages.per_second,
+            first: messages.first_all.as_ref().unwrap_or(&messages.first),
+            gap: Some(&messages.gap),
+        })
+    });
+    of_shares("Messages by stage", shares.collect())
+}
+
+fn of_shares(title: &'static str, shares: Vec<Share<'_>>) -> Option<Block> {
+    let titles = ["messages/s", "first p50", "first p99", "gap p50", "gap p99"];
+    let row = |share: &Share<'_>| {
+        let rate = units::rate(share.per_second).trim_end_matches("/s").to_owned();
+        let times = SHORT.map(|p| time(share.first, p));
+        let gaps = SHORT.map(|p| share.gap.map_or_else(CellValue::default, |gap| time(gap, p)));
+        let cells = [CellValue::from(rate)].into_iter().chain(times).chain(gaps);
+        Row::new(&share.label, cells)
+    };
+    let rows: Vec<Row> = shares.iter().map(row).collect();
+    (!rows.is_empty()).then(|| Block::Table(Table::new(TableKind::Names, title, titles, rows)))
+}
+
+fn time(summary: &Summary, p: f64) -> CellValue {
+    summary.percentile(p).map_or_else(CellValue::default, |value| {
+        let quantile = Quantile { ns: value.ns, bound: value.bound };
+        CellValue::time(quantile, value.imprecise, DurationColumn::of(value.ns))
+    })
+}

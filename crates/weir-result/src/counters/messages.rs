@@ -1,0 +1,91 @@
+//! Counts and times of messages within exchanges (METHOD 1.26).
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+#[cfg(feature = "schema")]
+use crate::histogram::PackedHistogram;
+use crate::rules::{self, Merge};
+
+merged! {
+    /// Messages of the responses to some slots: those of a slice, or of a name.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub struct MessageShare {
+        /// Time from the planned send to the first message, of the requests that had one; null if
+        /// there are none.
+        #[cfg_attr(feature = "schema", schemars(with = "Option<PackedHistogram>"))]
+        pub first: Histogram => rules::merge,
+        /// Age of the requests that ended without a message; null if there are none.
+        #[cfg_attr(feature = "schema", schemars(with = "Option<PackedHistogram>"))]
+        pub without: Histogram => rules::merge,
+        /// Time from one message of a response to the next; null if there are none.
+        #[cfg_attr(feature = "schema", schemars(with = "Option<PackedHistogram>"))]
+        pub gap: Histogram => rules::merge,
+        /// Messages received in the window.
+        pub received: u64 => rules::sum,
+        /// Bytes of `received`, without framing.
+        pub bytes: u64 => rules::sum,
+        /// Responses that met the goodput, completed in the window.
+        pub good: u64 => rules::sum,
+    }
+}
+
+merged! {
+    /// Messages of all responses of a run.
+    #[derive(Clone, Debug, Default)]
+    pub struct MessageCounts {
+        /// Messages received in `[t0, t1)`, of any slot.
+        pub received: u64 => rules::sum,
+        /// Bytes of `received`, without framing.
+        pub bytes: u64 => rules::sum,
+        /// Messages of slots of M, at any time.
+        pub measured: u64 => rules::sum,
+        /// Messages of slots of M that do not count, because they carry no token.
+        pub others: u64 => rules::sum,
+        /// Marks of the end of a stream, of slots of M.
+        pub end_marks: u64 => rules::sum,
+        /// Slots of M whose response met the goodput.
+        pub good: u64 => rules::sum,
+        /// Responses that met the goodput, completed in `[t0, t1)`.
+        pub good_in_window: u64 => rules::sum,
+        /// Mean time per message after the first, of the `ok` slots with at least two.
+        pub mean_gap: Histogram => rules::merge,
+        /// Messages of each `ok` slot; the unit is 1, not ns.
+        pub per_response: Histogram => rules::merge,
+        /// Bytes of the messages of each `ok` slot; the unit is a byte.
+        pub bytes_per_response: Histogram => rules::merge,
+        /// Times from kernel time stamps.
+        pub stamped: StampedMessages => rules::merge,
+    }
+}
+
+merged! {
+    /// Times of messages on connections with kernel time stamps, with and without the client's own
+    /// time. `Km` is the stamp of the message's last byte.
+    #[derive(Clone, Debug, Default)]
+    pub struct StampedMessages {
+        /// Time to the first message without the scheduling lag (`A − T0 − sched_lag`).
+        pub first: Histogram => rules::merge,
+        /// The same up to the stamp (`Km − T0 − sched_lag`).
+        pub first_outside: Histogram => rules::merge,
+        /// Time from one message to the next, as measured.
+        pub gap: Histogram => rules::merge,
+        /// The same between the stamps.
+        pub gap_outside: Histogram => rules::merge,
+        /// Difference of the two, of each gap, without its sign: the client's share.
+        pub gap_share: Histogram => rules::merge,
+    }
+}
+
+impl MessageShare {
+    /// True if nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        *self == MessageShare::default()
+    }
+
+    /// Adds other messages.
+    pub fn add(&mut self, other: &MessageShare) {
+        self.merge(other);
+    }
+}

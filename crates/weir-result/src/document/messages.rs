@@ -1,0 +1,396 @@
+//! Messages within responses (METHOD 1.26): their counts and rates, the goodput, and the times from
+//! kernel time stamps. Their other times are in the section `latency`, as those of requests are.
+
+use serde::{Deserialize, Serialize};
+
+use super::RateInterval;
+use super::intervals::{Intervals, Selection};
+use super::latency::{Latency, Metric};
+use super::rates::per_second;
+use super::summary::Summary;
+use crate::absent::is_default;
+use crate::counters::{ByOutcome, MessageCounts, MessageShare, NameCounts, Slice, StampedMessages};
+use crate::histogram::Histogram;
+#[cfg(feature = "schema")]
+use crate::histogram::PackedHistogram;
+use crate::measurements::Measurements;
+use crate::plan::Plan;
+
+/// Messages within responses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MessagesSection {
+    /// Messages received in the window. With `plan.messages.tokens`, here and below only messages
+    /// that carry a token.
+    pub received: u64,
+    /// Bytes of `received`, without framing.
+    pub bytes: u64,
+    /// `received` per second of the window.
+    pub per_second: f64,
+    /// 95% confidence interval of `per_second`; absent with few slices, and if the load changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<RateInterval>,
+    /// `bytes` per second of the window.
+    pub bytes_per_second: f64,
+    /// Messages of the measured requests, whenever they arrived.
+    pub measured: u64,
+    /// Measured requests with a message at least.
+    pub streams: u64,
+    /// Messages of the measured requests that carry no token; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub others: u64,
+    /// Marks of the end of a stream (`[DONE]`), of the measured requests; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub end_marks: u64,
+    /// Messages of each `ok` request.
+    pub per_response: CountSummary,
+    /// Bytes of the messages of each `ok` request.
+    pub bytes_per_response: CountSummary,
+    /// Mean time from one message to the next of each `ok` request with two messages at least;
+    /// absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_gap: Option<Metric>,
+    /// Responses that met the conditions of `plan.messages.goodput`; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput: Option<GoodputSection>,
+    /// Times of messages from kernel time stamps; absent if no message was stamped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamps: Option<MessageStamps>,
+}
+
+/// Responses that met the conditions of the goodput.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GoodputSection {
+    /// Measured requests whose response met them.
+    pub good: u64,
+    /// `good` as a share of the measured requests, 0 to 1.
+    pub share: f64,
+    /// Responses completed in the window that met them.
+    pub completed: u64,
+    /// `completed` per second of the window.
+    pub per_second: f64,
+    /// 95% confidence interval of `per_second`; absent with few slices, and if the load changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<RateInterval>,
+}
+
+/// Times of messages on connections with kernel time stamps: how much of them is the client's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MessageStamps {
+    /// Time to the first message without the client's lateness.
+    pub first: Metric,
+    /// The same up to the reception by the kernel: without the client's part.
+    pub first_outside: Metric,
+    /// Time from one message to the next.
+    pub gap: Metric,
+    /// The same between the receptions by the kernel: without the client's part.
+    pub gap_outside: Metric,
+    /// Difference of the two, of each gap, without its sign.
+    pub gap_share: Metric,
+}
+
+/// CountSummary of a count.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CountSummary {
+    /// Number of requests.
+    pub count: u64,
+    /// Least value; null if there are no requests.
+    pub min: Option<u64>,
+    /// Median; null if there are no requests.
+    pub p50: Option<u64>,
+    /// 99th percentile; null if there are no requests.
+    pub p99: Option<u64>,
+    /// Greatest value; null if there are no requests.
+    pub max: Option<u64>,
+    /// Mean; null if there are no requests.
+    pub mean: Option<f64>,
+    /// Histogram of the values, in the layout of times with 1 in the place of 1 ns; null if there
+    /// are no requests.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<PackedHistogram>"))]
+    pub histogram: Histogram,
+}
+
+/// Messages of the requests with one name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NameMessages {
+    /// Messages received in the window.
+    pub received: u64,
+    /// Bytes of `received`, without framing.
+    pub bytes: u64,
+    /// `received` per second of the window.
+    pub per_second: f64,
+    /// Time from the planned send to the first message.
+    pub first: Metric,
+    /// Time from one message to the next; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Metric>,
+    /// Responses that met the goodput, completed in the window; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub good: u64,
+}
+
+/// Messages of the requests due in one stage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StageMessages {
+    /// Messages received during the stage.
+    pub received: u64,
+    /// Bytes of `received`, without framing.
+    pub bytes: u64,
+    /// `received` per second of the stage.
+    pub per_second: f64,
+    /// Time from the planned send to the first message, of the requests that had one.
+    pub first: Summary,
+    /// The same over all requests, one without a message slower than any with one; absent if each
+    /// had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_all: Option<Summary>,
+    /// Time from one message to the next, of messages received during the stage.
+    pub gap: Summary,
+    /// Responses that met the goodput, completed during the stage; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub good: u64,
+}
+
+/// The times of messages, with their intervals.
+pub(super) struct MessageTimes {
+    pub(super) first: Metric,
+    /// None without gaps.
+    pub(super) gap: Option<Metric>,
+}
+
+impl MessageTimes {
+    /// Returns the times of a run with the intervals of those of messages, if it has any.
+    /// `window_s` is the window's length in seconds.
+    pub(super) fn added_to(
+        latency: Latency,
+        (plan, measured, window_s): (&Plan, &Measurements, f64),
+    ) -> Latency {
+        if latency.first_message.is_none() {
+            return latency;
+        }
+        let slices = &measured.slices;
+        let times = MessageTimes::of(plan, &measured.first_message, slices, window_s);
+        Latency { first_message: Some(times.first), message_gap: times.gap, ..latency }
+    }
+
+    /// Summarizes the times whose shares are in `slices`. `first` is their sum; `window_s` is their
+    /// length in seconds.
+    pub(super) fn of(
+        plan: &Plan,
+        first: &ByOutcome,
+        slices: &[Slice],
+        window_s: f64,
+    ) -> MessageTimes {
+        // The slices of a load that changes are no samples of one distribution.
+        MessageTimes::within(first, slices, window_s, plan.is_one_load())
+    }
+
+    fn within(
+        first: &ByOutcome,
+        slices: &[Slice],
+        window_s: f64,
+        is_one_load: bool,
+    ) -> MessageTimes {
+        let intervals = |times: &ByOutcome, slices: &[Slice], column| {
+            let all = Intervals::of_slices(times, slices, column, window_s);
+            if is_one_load { all } else { all.support_only() }
+        };
+        let firsts = of_slices(slices, |share| (share.first.clone(), share.without.clone()));
+        let [ok, all] = [Selection::Ok, Selection::All].map(|of| intervals(first, &firsts, of));
+        let gaps = of_slices(slices, |share| (share.gap.clone(), Histogram::new()));
+        let mut gap = Histogram::new();
+        gaps.iter().for_each(|slice| gap.add(&slice.ok));
+        let gap = ByOutcome { ok: gap, ..ByOutcome::default() };
+        let of_gap = intervals(&gap, &gaps, Selection::Ok);
+        let gap = (!gap.ok.is_empty()).then(|| Metric::of(&gap, &of_gap, &of_gap));
+        MessageTimes { first: Metric::of(first, &ok, &all), gap }
+    }
+}
+
+/// Returns slices that hold a time of messages, in the place of the response time.
+fn of_slices(slices: &[Slice], of: impl Fn(&MessageShare) -> (Histogram, Histogram)) -> Vec<Slice> {
+    let times = |slice: &Slice| {
+        let (ok, not_ok) = slice.messages.as_ref().map(&of).unwrap_or_default();
+        Slice { start_ns: slice.start_ns, end_ns: slice.end_ns, ok, not_ok, ..Slice::default() }
+    };
+    slices.iter().map(times).collect()
+}
+
+/// Returns the sum of the shares of slices; `None` if they have none.
+fn sum_of(slices: &[Slice]) -> Option<MessageShare> {
+    let mut shares = slices.iter().filter_map(|slice| slice.messages.as_ref());
+    let mut sum = shares.next()?.clone();
+    shares.for_each(|share| sum.add(share));
+    Some(sum)
+}
+
+/// Returns the times to the first message of a share, by outcome.
+fn first_of(share: &MessageShare) -> ByOutcome {
+    let (ok, censored) = (share.first.clone(), share.without.clone());
+    ByOutcome { ok, censored, ..ByOutcome::default() }
+}
+
+/// Returns a count of a slice's share.
+fn of_share(slice: &Slice, count: fn(&MessageShare) -> u64) -> u64 {
+    slice.messages.as_ref().map_or(0, count)
+}
+
+impl MessagesSection {
+    /// Returns the section of a run whose window is `window_ns` long; `None` if it measured no
+    /// messages.
+    pub(super) fn of(
+        plan: &Plan,
+        measured: &Measurements,
+        window_ns: u64,
+    ) -> Option<MessagesSection> {
+        let counts = measured.messages.as_ref()?;
+        let interval = |count: fn(&Slice) -> u64| {
+            let rate = || RateInterval::of(&measured.slices, window_ns, count);
+            plan.is_one_load().then(rate).flatten()
+        };
+        let has_goodput = plan.messages.as_ref().is_some_and(|messages| messages.goodput.is_some());
+        let goodput = has_goodput.then(|| GoodputSection {
+            good: counts.good,
+            share: counts.good as f64 / measured.planned.max(1) as f64,
+            completed: counts.good_in_window,
+            per_second: per_second(counts.good_in_window, window_ns),
+            interval: interval(|slice| of_share(slice, |share| share.good)),
+        });
+        Some(MessagesSection {
+            received: counts.received,
+            bytes: counts.bytes,
+            per_second: per_second(counts.received, window_ns),
+            interval: interval(|slice| of_share(slice, |share| share.received)),
+            bytes_per_second: per_second(counts.bytes, window_ns),
+            measured: counts.measured,
+            streams: measured.first_message.ok.count(),
+            others: counts.others,
+            end_marks: counts.end_marks,
+            per_response: CountSummary::of(&counts.per_response),
+            bytes_per_response: CountSummary::of(&counts.bytes_per_response),
+            mean_gap: (!counts.mean_gap.is_empty()).then(|| Metric::of_one(&counts.mean_gap)),
+            goodput,
+            stamps: MessageStamps::of(&counts.stamped),
+        })
+    }
+
+    /// Returns the counts that the section was made of. The error is the place and the fault of a
+    /// histogram.
+    pub(super) fn to_counts(&self) -> Result<MessageCounts, String> {
+        let alone = |metric: &Metric| metric.alone("messages.mean_gap");
+        let mean_gap = self.mean_gap.as_ref().map(alone).transpose()?;
+        let stamped = self.stamps.as_ref().map(MessageStamps::to_stamped).transpose()?;
+        Ok(MessageCounts {
+            received: self.received,
+            bytes: self.bytes,
+            measured: self.measured,
+            others: self.others,
+            end_marks: self.end_marks,
+            good: self.goodput.as_ref().map_or(0, |goodput| goodput.good),
+            good_in_window: self.goodput.as_ref().map_or(0, |goodput| goodput.completed),
+            mean_gap: mean_gap.unwrap_or_default(),
+            per_response: self.per_response.histogram.clone(),
+            bytes_per_response: self.bytes_per_response.histogram.clone(),
+            stamped: stamped.unwrap_or_default(),
+        })
+    }
+}
+
+impl MessageStamps {
+    fn of(stamped: &StampedMessages) -> Option<MessageStamps> {
+        (!stamped.first.is_empty() || !stamped.gap.is_empty()).then(|| MessageStamps {
+            first: Metric::of_one(&stamped.first),
+            first_outside: Metric::of_one(&stamped.first_outside),
+            gap: Metric::of_one(&stamped.gap),
+            gap_outside: Metric::of_one(&stamped.gap_outside),
+            gap_share: Metric::of_one(&stamped.gap_share),
+        })
+    }
+
+    fn to_stamped(&self) -> Result<StampedMessages, String> {
+        let alone = |name: &str, metric: &Metric| metric.alone(&format!("messages.stamps.{name}"));
+        Ok(StampedMessages {
+            first: alone("first", &self.first)?,
+            first_outside: alone("first_outside", &self.first_outside)?,
+            gap: alone("gap", &self.gap)?,
+            gap_outside: alone("gap_outside", &self.gap_outside)?,
+            gap_share: alone("gap_share", &self.gap_share)?,
+        })
+    }
+}
+
+impl CountSummary {
+    fn of(histogram: &Histogram) -> CountSummary {
+        let exact = histogram.exact();
+        let known = |value: u64| (!histogram.is_empty()).then_some(value);
+        CountSummary {
+            count: histogram.count(),
+            min: known(exact.min_ns),
+            p50: histogram.percentile(50.0),
+            p99: histogram.percentile(99.0),
+            max: known(exact.max_ns),
+            mean: histogram.mean_ns(),
+            histogram: histogram.clone(),
+        }
+    }
+}
+
+impl NameMessages {
+    /// Returns the messages of a name; `None` if they are not measured. `slices` are its shares of
+    /// slices; none for a name without intervals.
+    pub(super) fn of(
+        plan: &Plan,
+        counts: &NameCounts,
+        slices: &[Slice],
+        window_ns: u64,
+    ) -> Option<NameMessages> {
+        let share = counts.messages.as_ref()?;
+        let window_s = window_ns as f64 / 1e9;
+        let MessageTimes { first, .. } = MessageTimes::of(plan, &first_of(share), slices, window_s);
+        let of_slices = MessageTimes::of(plan, &ByOutcome::default(), slices, window_s).gap;
+        let gap = (!share.gap.is_empty()).then(|| Metric::of_one(&share.gap));
+        Some(NameMessages {
+            received: share.received,
+            bytes: share.bytes,
+            per_second: per_second(share.received, window_ns),
+            first,
+            gap: of_slices.or(gap),
+            good: share.good,
+        })
+    }
+
+    pub(super) fn to_share(&self) -> MessageShare {
+        MessageShare {
+            first: self.first.times.ok.clone(),
+            without: self.first.times.censored.clone(),
+            gap: self.gap.as_ref().map(|gap| gap.times.ok.clone()).unwrap_or_default(),
+            received: self.received,
+            bytes: self.bytes,
+            good: self.good,
+        }
+    }
+}
+
+impl StageMessages {
+    /// Returns the messages of a stage with these slices; `None` if they are not measured.
+    pub(super) fn of(slices: &[Slice], is_constant: bool) -> Option<StageMessages> {
+        let share = sum_of(slices)?;
+        let length_ns = slices.last()?.end_ns - slices.first()?.start_ns;
+        let length_s = length_ns as f64 / 1e9;
+        let times = MessageTimes::within(&first_of(&share), slices, length_s, is_constant);
+        Some(StageMessages {
+            received: share.received,
+            bytes: share.bytes,
+            per_second: per_second(share.received, length_ns),
+            first: times.first.ok,
+            first_all: times.first.all,
+            gap: times.gap.map(|gap| gap.ok).unwrap_or_default(),
+            good: share.good,
+        })
+    }
+}

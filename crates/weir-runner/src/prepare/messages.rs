@@ -1,0 +1,173 @@
+//! Messages within responses: their rules, made from the specification.
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use weir_engine::{Goodput, GoodputTerm, GoodputTime, Job, MessageRules};
+use weir_expect::JsonPointer;
+use weir_http::{MessageFormat, MessageFraming, MessageTest};
+use weir_result::{MessagePlan, MessageProtocol, Plan};
+use weir_text::setting::{GOODPUT, MESSAGES, PIPELINE, SCRIPT, TOKENS};
+use weir_text::units::parse_duration_ns;
+
+use crate::spec::{MessageSpec, RunSpec};
+
+/// The measurement of messages of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct PreparedMessages {
+    pub(crate) plan: MessagePlan,
+    pub(crate) rules: MessageRules,
+}
+
+/// Adds the measurement that a specification gives to its job, if it gives one.
+///
+/// # Errors
+/// When a rule is wrong, or messages cannot be measured in such a run.
+pub(crate) fn added_to(job: Job, spec: &RunSpec) -> Result<Job> {
+    let Some(protocol) = spec.messages.given() else { return Ok(job) };
+    if let Some(why) = why_not(spec) {
+        bail!("{MESSAGES} {why}");
+    }
+    Ok(PreparedMessages::new(&spec.messages, protocol)?.added_to(job))
+}
+
+/// True if the preflight may find messages, which are measured then.
+pub(crate) fn may_be_found(spec: &RunSpec) -> bool {
+    spec.messages.given().is_none() && !spec.messages.only_given && why_not(spec).is_none()
+}
+
+/// The reason why a run cannot measure messages.
+fn why_not(spec: &RunSpec) -> Option<String> {
+    if spec.compat.is_some() {
+        return Some("is not part of the dialects: use weir's own form".to_owned());
+    }
+    if spec.script.is_some() {
+        return Some(format!("cannot be used with {SCRIPT}, which reads whole responses"));
+    }
+    (spec.load.pipeline > 1).then(|| {
+        format!(
+            "cannot be used with {PIPELINE}: a response would wait for the streams before it; \
+             use more connections"
+        )
+    })
+}
+
+impl PreparedMessages {
+    /// Adds the measurement to a job.
+    pub(crate) fn added_to(self, job: Job) -> Job {
+        let plan = Plan { messages: Some(self.plan), ..job.plan };
+        Job { plan, messages: Some(self.rules), ..job }
+    }
+
+    /// Returns the measurement of messages of this protocol.
+    ///
+    /// # Errors
+    /// When a rule is wrong.
+    pub(crate) fn new(spec: &MessageSpec, protocol: MessageProtocol) -> Result<PreparedMessages> {
+        let test = spec.tokens.as_deref().map(tokens).transpose()?;
+        let goodput = spec.goodput.as_deref().map(goodput).transpose()?;
+        let framing = match protocol {
+            MessageProtocol::Sse => Some(MessageFraming::EventStream),
+            MessageProtocol::Grpc | MessageProtocol::WebSocket => None,
+        };
+        let format = framing.map(|framing| MessageFormat { framing, test });
+        let (tokens, goodput_text) = (spec.tokens.clone(), spec.goodput.clone());
+        Ok(PreparedMessages {
+            plan: MessagePlan { protocol, tokens, goodput: goodput_text },
+            rules: MessageRules { format, goodput },
+        })
+    }
+}
+
+/// Returns the test of messages that carry a token: a value at the place that is neither null nor
+/// empty.
+fn tokens(text: &str) -> Result<MessageTest> {
+    let pointer = text.strip_prefix("json:").with_context(|| {
+        format!("{TOKENS} is json: and a JSON pointer, as json:/choices/0/delta/content")
+    })?;
+    let pointer: JsonPointer = pointer.parse().map_err(|error| anyhow!("{TOKENS}: {error}"))?;
+    Ok(MessageTest::new(move |content| pointer.has_value(content)))
+}
+
+/// Returns the conditions of a goodput.
+fn goodput(text: &str) -> Result<Goodput> {
+    let terms = text.split(" and ").map(term).collect::<Result<Vec<_>>>()?;
+    ensure!(
+        terms.len() <= Goodput::TERMS_MAX,
+        "{GOODPUT} has at most {} conditions",
+        Goodput::TERMS_MAX
+    );
+    Ok(Goodput { terms })
+}
+
+/// Returns a condition: a time, `<`, and a duration.
+fn term(text: &str) -> Result<GoodputTerm> {
+    let wrong = || {
+        format!(
+            "{GOODPUT}: '{}' is no condition; write first, total, gap mean, gap p99 or gap max, \
+             then < and a time, as in 'first < 500ms and gap p99 < 50ms'",
+            text.trim()
+        )
+    };
+    let (name, limit) = text.split_once('<').with_context(wrong)?;
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let time = match words[..] {
+        ["first"] => GoodputTime::First,
+        ["total"] => GoodputTime::Total,
+        ["gap", "mean"] => GoodputTime::MeanGap,
+        ["gap", "max"] => GoodputTime::Gap(100.0),
+        ["gap", percentile] => {
+            let p = percentile.strip_prefix('p').and_then(|p| p.parse::<f64>().ok());
+            let p = p.filter(|p| *p > 0.0 && *p < 100.0);
+            GoodputTime::Gap(p.with_context(wrong)?)
+        }
+        _ => bail!(wrong()),
+    };
+    let limit_ns =
+        parse_duration_ns(limit.trim()).map_err(|error| anyhow!("{GOODPUT}: {error}"))?;
+    ensure!(limit_ns > 0, "{GOODPUT}: a limit is above 0");
+    Ok(GoodputTerm { time, limit_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_http::Prepared;
+    use weir_io::Endpoint;
+
+    use super::*;
+
+    #[test]
+    fn conditions_of_a_goodput() {
+        let of = |text| goodput(text).map(|goodput| goodput.terms).map_err(|it| it.to_string());
+        let term = |time, limit_ns| GoodputTerm { time, limit_ns };
+        let expected = [
+            term(GoodputTime::First, 500_000_000),
+            term(GoodputTime::Gap(99.9), 50_000_000),
+            term(GoodputTime::Gap(100.0), 1_000_000_000),
+            term(GoodputTime::MeanGap, 2_000),
+        ];
+        let text = "first<500ms and gap p99.9 < 50ms and gap max < 1s and gap mean < 2us";
+        assert_eq!(of(text), Ok(expected.to_vec()));
+        assert_eq!(of("total < 1s"), Ok(vec![term(GoodputTime::Total, 1_000_000_000)]));
+        for wrong in ["", "first", "first > 1s", "gap < 1s", "gap p0 < 1s", "gap p100 < 1s"] {
+            assert!(of(wrong).is_err_and(|why| why.contains("no condition")), "{wrong}");
+        }
+        assert!(of("first < 5").is_err() && of("first < 0s").is_err());
+        assert!(of(&["first < 1s"; 5].join(" and ")).is_err_and(|why| why.contains("at most 4")));
+    }
+
+    #[test]
+    fn messages_are_refused_where_responses_wait_or_are_read_whole() {
+        let mut spec = RunSpec::new("http://h/");
+        assert!(may_be_found(&spec));
+        let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
+        let request = Prepared::http1("GET", "/", "h", &[], None).expect("a request");
+        let job = Job::new(Plan::default(), endpoint, request);
+        let added = |spec: &RunSpec| added_to(job.clone(), spec).map(|job| job.messages.is_some());
+        assert!(added(&spec).is_ok_and(|has_messages| !has_messages));
+        spec.messages.goodput = Some("first < 1s".to_owned());
+        assert!(added(&spec).is_ok_and(|has_messages| has_messages) && !may_be_found(&spec));
+        spec.load.pipeline = 2;
+        assert!(added(&spec).is_err());
+        spec.messages = MessageSpec::default();
+        assert!(added(&spec).is_ok() && !may_be_found(&spec));
+    }
+}
