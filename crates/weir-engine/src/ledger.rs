@@ -135,11 +135,10 @@ impl Ledger {
             false => Outcome::BadResponse(response),
         };
         self.recorder.completed(exchange, outcome, at, exchanges);
-        if let Some(seen) = &observed {
-            let Observed { place: ExchangePlace { conn, .. }, kernel } = *seen;
-            let (exchange, messages) = (*exchange, None);
+        if let Some(Observed { place, kernel }) = observed {
+            let (conn, exchange, messages) = (place.conn, *exchange, None);
             let completion = Completion { conn, exchange, outcome, at, messages, kernel };
-            self.observe(seen.place, completion);
+            self.observe(place, completion);
         }
     }
 

@@ -38,7 +38,9 @@ pub use head::{Head, read_head};
 pub use message::connection_fields::is_of_connection;
 pub use messages::{MessageFormat, MessageFraming, MessageKind, MessageTest, ReceivedMessage};
 pub use method::is_safe_method;
-pub use multiplexed::{EndReason, Multiplexed, StreamEvent, StreamEventKind, WindowWaits};
+pub use multiplexed::{
+    EndReason, Multiplexed, StreamEvent, StreamEventKind, StreamMessage, WindowWaits,
+};
 pub use prepared::Prepared;
 pub use protocol::{MultiplexedFactory, ProtocolFactory};
 pub use raw::{RawRequest, RawRequestError, read_requests};

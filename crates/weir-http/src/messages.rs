@@ -24,7 +24,9 @@ pub enum MessageFraming {
 
 /// A test of the content of a message.
 #[derive(Clone)]
-pub struct MessageTest(Arc<dyn Fn(&[u8]) -> bool + Send + Sync>);
+pub struct MessageTest(Arc<ContentTest>);
+
+type ContentTest = dyn Fn(&[u8]) -> bool + Send + Sync;
 
 /// A message that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

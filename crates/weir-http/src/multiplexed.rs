@@ -70,10 +70,16 @@ pub trait Multiplexed: Debug + Send {
     /// not change it.
     fn set_interest(&mut self, interest: Interest, budget: &BodyBudget);
 
-    /// Splits the bodies of responses into messages from now on, each of which is an event. The
-    /// interest must not be [`Interest::Status`]. A protocol with messages of its own needs no
-    /// format.
+    /// Splits the bodies of responses into messages from now on, for
+    /// [`messages`](Multiplexed::messages). The interest must not be [`Interest::Status`]. A
+    /// protocol with messages of its own needs no format.
     fn set_messages(&mut self, _format: &MessageFormat) {}
+
+    /// Returns the messages that the last call of [`receive`](Multiplexed::receive) completed, in
+    /// order. Those of a stream precede its last event in that call.
+    fn messages(&self) -> &[StreamMessage] {
+        &[]
+    }
 
     /// Returns the `nth` response, from 0, of those that the last call of
     /// [`receive`](Multiplexed::receive) completed. Each has pushed an event, in this order.
@@ -132,6 +138,16 @@ impl WindowWaits {
     }
 }
 
+/// A message within the response of one stream. It is no [`StreamEvent`], so that streams without
+/// messages pay nothing for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamMessage {
+    /// The request of the stream.
+    pub id: RequestId,
+    /// The message.
+    pub message: ReceivedMessage,
+}
+
 /// An event of one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamEvent {
@@ -141,8 +157,7 @@ pub struct StreamEvent {
     pub kind: StreamEventKind,
 }
 
-/// The kind of a stream's event. All but [`Began`](StreamEventKind::Began) and
-/// [`Message`](StreamEventKind::Message) are its last.
+/// The kind of a stream's event. All but [`Began`](StreamEventKind::Began) are its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEventKind {
     /// The final response has begun.
@@ -150,8 +165,6 @@ pub enum StreamEventKind {
         /// Arrival of its first byte, in nanoseconds.
         at_ns: u64,
     },
-    /// A message within the response is complete.
-    Message(ReceivedMessage),
     /// The response is complete.
     Response {
         /// The status code, 200 to 999 (RFC 9110 §15).
@@ -170,6 +183,6 @@ pub enum StreamEventKind {
 impl StreamEventKind {
     /// True if it is the last event of its stream.
     pub fn is_last(&self) -> bool {
-        !matches!(self, StreamEventKind::Began { .. } | StreamEventKind::Message(_))
+        !matches!(self, StreamEventKind::Began { .. })
     }
 }

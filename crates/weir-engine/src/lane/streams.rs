@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use weir_http::{
-    Multiplexed, MultiplexedFactory, Prepared, ProtocolError, ReceivedMessage, ReceivedResponse,
-    Request, RequestId, StreamEvent, StreamEventKind,
+    Multiplexed, MultiplexedFactory, Prepared, ProtocolError, ReceivedResponse, Request, RequestId,
+    StreamEvent, StreamEventKind, StreamMessage,
 };
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::ErrorKind;
@@ -106,6 +106,9 @@ impl Lane for StreamLane {
         shared.ledger.recorder.received(bytes.len() as u64, at);
         let StreamLane { connections, events, .. } = self;
         let read = connections[conn.index()].protocol.receive(bytes, at.0, events);
+        if shared.connections.limits.messages {
+            self.note_messages(shared, conn, at);
+        }
         self.after_call(shared, conn, at, read)
     }
 
@@ -440,7 +443,6 @@ impl StreamLane {
                         stream.first_byte_at = Nanos(at_ns);
                     }
                 }
-                StreamEventKind::Message(message) => self.note(shared, conn, id, message, at),
                 StreamEventKind::Response { status } => {
                     if shared.connections.limits.shows.is_some() {
                         shared.connections.note(ScriptEvent::Responded { conn, nth, status });
@@ -462,18 +464,15 @@ impl StreamLane {
         self.events = events;
     }
 
-    /// Announces a message within a response in progress.
+    /// Announces the messages of the last call. They precede the ends of their streams.
     #[inline(never)]
-    fn note(
-        &mut self,
-        shared: &mut PoolState,
-        conn: ConnId,
-        id: u16,
-        message: ReceivedMessage,
-        at: Nanos,
-    ) {
-        let (place, exchange) = (ExchangePlace { conn, id }, *self.stream(conn, id).0);
-        shared.ledger.message(place, &exchange, message, at, shared.received_at);
+    fn note_messages(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
+        let (depth, received_at) = (usize::from(self.depth), shared.received_at);
+        for StreamMessage { id, message } in self.connections[conn.index()].protocol.messages() {
+            let place = ExchangePlace { conn, id: id.0 };
+            let exchange = &self.exchanges[conn.index() * depth + usize::from(id.0)];
+            shared.ledger.message(place, exchange, *message, at, received_at);
+        }
     }
 
     /// True if the nth response of a call meets the expectations.
@@ -503,13 +502,14 @@ impl StreamLane {
         let (exchange, stream) = self.remove(&mut shared.connections, conn, id, at);
         let first_byte_at = stream.map_or(at, |stream| stream.first_byte_at.min(at));
         let ledger = &mut shared.ledger;
-        // A stamped connection has one stream at a time.
-        let kernel = ledger.stamping.covers(conn).then(|| {
-            let transmitted_at = ledger.stamping.take_transmitted_of_stream(conn);
-            KernelTimes { received_at: shared.received_at, transmitted_at }.of(&exchange)
+        let observed = ledger.observes(conn).then(|| {
+            // A stamped connection has one stream at a time.
+            let kernel = ledger.stamping.covers(conn).then(|| {
+                let transmitted_at = ledger.stamping.take_transmitted_of_stream(conn);
+                KernelTimes { received_at: shared.received_at, transmitted_at }.of(&exchange)
+            });
+            Observed { place: ExchangePlace { conn, id }, kernel }
         });
-        let place = ExchangePlace { conn, id };
-        let observed = ledger.observes(conn).then_some(Observed { place, kernel });
         let response = (Response { status, first_byte_at }, is_ok);
         ledger.responded(&exchange, 1, response, at, observed);
         shared.connections.at_mut(conn).responded();

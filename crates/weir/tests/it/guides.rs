@@ -193,6 +193,11 @@ fn two_servers_are_one_command() {
 }
 
 #[test]
+fn streams_are_a_server_and_one_command() {
+    check("streams.md", 2);
+}
+
+#[test]
 fn agents_on_one_machine_are_one_command() {
     check("fleet.md", 1);
 }

@@ -37,6 +37,7 @@ mod kubernetes;
 mod list_formats;
 mod lists;
 mod live;
+mod messages;
 mod names;
 mod nginx;
 mod orders;

@@ -2,7 +2,7 @@
 //! reads none pays nothing.
 
 use crate::client::Capture;
-use crate::{BodyBudget, Interest, MessageFormat, ReceivedMessage, ReceivedResponse};
+use crate::{BodyBudget, Interest, MessageFormat, ReceivedResponse, RequestId, StreamMessage};
 
 /// The stored responses of one connection, each with the storage of its stream.
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub(super) struct Captures {
     budget: BodyBudget,
     /// Format of messages that bodies are split into.
     format: Option<MessageFormat>,
+    /// Messages that the current call completed.
+    pub(super) messages: Vec<StreamMessage>,
     /// Storage by slot; `None` before the slot's first response.
     slots: Vec<Option<Box<Capture>>>,
     /// Slots of the responses that the last call completed, in order.
@@ -25,7 +27,8 @@ impl Captures {
         let budget = budget.clone();
         let (slots, completed, lines) = (Vec::new(), Vec::new(), Vec::new());
         let format = None;
-        let captures = Captures { interest, budget, format, slots, completed, lines };
+        let messages = Vec::new();
+        let captures = Captures { interest, budget, format, messages, slots, completed, lines };
         (interest != Interest::Status).then(|| Box::new(captures))
     }
 
@@ -41,12 +44,23 @@ impl Captures {
         self.lines = lines;
     }
 
-    /// Appends a part of the body of a slot's response. Returns the messages that it completes.
-    pub(super) fn body(&mut self, slot: u16, data: &[u8]) -> &[ReceivedMessage] {
-        let capture = self.of(slot);
+    /// Appends a part of the body of a slot's response.
+    #[inline(never)]
+    pub(super) fn body(&mut self, slot: u16, data: &[u8]) {
+        self.of(slot).body(data);
+        if self.format.is_some() {
+            self.take_messages(slot);
+        }
+    }
+
+    /// Takes the messages that a part of a body completed.
+    fn take_messages(&mut self, slot: u16) {
+        let Some(capture) = &mut self.slots[usize::from(slot)] else { return };
+        let messages = capture.messages().iter();
+        self.messages.extend(
+            messages.map(|message| StreamMessage { id: RequestId(slot), message: *message }),
+        );
         capture.forget_messages();
-        capture.body(data);
-        capture.messages()
     }
 
     /// Completes the response of a slot.
@@ -67,8 +81,9 @@ impl Captures {
         self.slots.iter_mut().flatten().for_each(|capture| capture.forget_unfinished());
     }
 
-    /// Drops the responses of the last call.
+    /// Drops the responses and the messages of the last call.
     pub(super) fn forget_completed(&mut self) {
+        self.messages.clear();
         for slot in self.completed.drain(..) {
             if let Some(capture) = &mut self.slots[usize::from(slot)] {
                 capture.forget_completed();

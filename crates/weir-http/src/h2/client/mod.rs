@@ -16,7 +16,7 @@ use super::frame::{FrameReader, PREFACE, Settings};
 use super::options::H2Options;
 use crate::{
     BodyBudget, EndReason, Interest, MessageFormat, Multiplexed, ProtocolError, ProtocolFactory,
-    ReceivedResponse, Request, RequestId, StreamEvent, WindowWaits,
+    ReceivedResponse, Request, RequestId, StreamEvent, StreamMessage, WindowWaits,
 };
 use captures::Captures;
 use session::ClientSession;
@@ -162,6 +162,10 @@ impl Multiplexed for H2Client {
     fn set_messages(&mut self, format: &MessageFormat) {
         let captures = self.session.captures.as_mut();
         captures.expect("responses that are split are kept").split(format);
+    }
+
+    fn messages(&self) -> &[StreamMessage] {
+        self.session.captures.as_ref().map_or(&[], |captures| &captures.messages)
     }
 
     fn response(&self, nth: usize) -> ReceivedResponse<'_> {

@@ -19,7 +19,7 @@ use super::request_cache::RequestCache;
 use super::stream::{ClientStream, Upload};
 use super::uploads::Uploads;
 use crate::message::framing::response_has_body;
-use crate::{ReceivedMessage, Request, RequestId, StreamEvent, StreamEventKind};
+use crate::{Request, RequestId, StreamEvent, StreamEventKind};
 
 /// Greatest number of a stream.
 const STREAM_MAX: u32 = (1 << 31) - 1;
@@ -306,12 +306,7 @@ impl ClientSession {
             self.link.count_content();
         }
         if let Some(captures) = &mut self.captures {
-            let messages = captures.body(slot, data).iter();
-            let event = |message: &ReceivedMessage| {
-                let kind = StreamEventKind::Message(*message);
-                StreamEvent { id: RequestId(slot), kind }
-            };
-            self.events.extend(messages.map(event));
+            captures.body(slot, data);
         }
         if is_end {
             self.finish(slot);

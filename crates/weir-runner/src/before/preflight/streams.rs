@@ -55,7 +55,6 @@ pub(super) fn exchange<B: Backend>(
         let read = client.receive(&bytes, link.now().0, &mut events);
         for event in events.drain(..) {
             match event.kind {
-                StreamEventKind::Message(_) => {}
                 StreamEventKind::Began { .. } => {
                     let response = began(&client, result, started, link.now());
                     if result.has_events {

@@ -1,0 +1,196 @@
+//! Messages within responses, of real servers: counts equal the server's, and reports show them.
+
+use serde_json::Value;
+use weir_result::Document;
+use weir_result::document::MessagesSection;
+
+use crate::support::directory::Directory;
+use crate::support::serve::Serve;
+use crate::support::weir::{self, Ran, weir};
+
+/// Requests that no load of these tests sends: all others are measured.
+const ALONE: &str = "--no-preflight";
+
+fn messages(document: &Document) -> &MessagesSection {
+    document.messages.as_ref().expect("messages are measured")
+}
+
+/// Runs a load against a server of event streams, and returns it with the server's counters.
+fn load(engine: &str, serve: &[&str], words: &str, more: &[&str]) -> (Ran, Value) {
+    let server = Serve::start(serve);
+    let url = server.url();
+    let more = [more, &[url.as_str()]].concat();
+    let ran = weir::load(engine, &format!("{ALONE} {words}"), &more);
+    (ran, server.stop_with_stats())
+}
+
+#[test]
+fn events_are_counted_as_the_server_does() {
+    let events = ["--events", "8", "--first", "exp:3ms", "--gap", "exp:1ms"];
+    for (engine, words) in [
+        ("epoll", "--sse -n 60 -c 6"),
+        ("uring", "--sse -n 60 -c 6 -R 300"),
+        ("epoll", "--sse -n 60 -c 2 --http 2 --streams 5"),
+        ("uring", "--sse -n 60 -c 4 --http 2 -R 300"),
+    ] {
+        let (ran, stats) = load(engine, &events, words, &[]);
+        let section = messages(&ran.document);
+        assert_eq!(ran.document.accounting.ok, 60, "{words}: {ran}");
+        assert_eq!((section.measured, section.streams), (480, 60), "{words}: {ran}");
+        assert_eq!(stats["events"], 480, "{words}: {stats}");
+        let each = &section.per_response;
+        assert_eq!((each.min, each.max, each.count), (Some(8), Some(8), 60), "{words}");
+        let gaps = ran.document.latency.message_gap.as_ref().expect("there are gaps");
+        assert_eq!(gaps.ok.count, 420, "{words}");
+    }
+}
+
+#[test]
+fn streams_that_are_cut_have_failed_and_their_events_count() {
+    let events = ["--events", "6", "--first", "1ms", "--gap", "1ms", "--event-cut", "1/3@4"];
+    for words in ["--sse -n 30 -c 3", "--sse -n 30 -c 1 --http 2 --streams 3"] {
+        let (ran, stats) = load("epoll", &events, words, &[]);
+        let accounting = &ran.document.accounting;
+        assert_eq!((accounting.ok, accounting.transport_error), (20, 10), "{words}: {ran}");
+        assert_eq!(stats["event_streams_cut"], 10, "{stats}");
+        assert_eq!(messages(&ran.document).measured, 20 * 6 + 10 * 4, "{words}: {ran}");
+        assert_eq!(stats["events"], 160, "{stats}");
+    }
+}
+
+#[test]
+fn tokens_alone_count_and_goodput_is_theirs() {
+    let events = ["--events", "5", "--first", "20ms", "--gap", "5ms", "--event-data", "tokens"];
+    let tokens = "--tokens=json:/choices/0/delta/content";
+    let goodput = "--goodput=first < 10s and gap max < 10s";
+    let (ran, stats) = load("epoll", &events, "-n 20 -c 4", &[tokens, goodput]);
+    let section = messages(&ran.document);
+    assert_eq!((section.measured, section.others, section.end_marks), (100, 0, 20), "{ran}");
+    assert_eq!(stats["events"], 100, "{stats}");
+    let good = section.goodput.as_ref().expect("there are conditions");
+    assert_eq!((good.good, good.share, good.completed), (20, 1.0, 20), "{ran}");
+    for part in ["Tokens", "first token", "5 per response", "Goodput", "100% of the requests"] {
+        assert!(ran.text.contains(part), "{part}: {ran}");
+    }
+    let goodput = "--goodput=first < 20ms";
+    let (ran, _) = load("epoll", &events, "-n 10 -c 2", &["--tokens=json:/none", goodput]);
+    let section = messages(&ran.document);
+    assert_eq!((section.measured, section.others, section.streams), (0, 50, 0), "{ran}");
+    assert_eq!(section.goodput.as_ref().map(|good| good.good), Some(0), "{ran}");
+    let first = ran.document.latency.first_message.as_ref().expect("ages");
+    assert_eq!((first.ok.count, first.times.censored.count()), (0, 10), "{ran}");
+}
+
+#[test]
+fn a_stream_of_events_is_found_by_its_type() {
+    let server = Serve::start(&["--events", "3", "--gap", "1ms"]);
+    let ran = weir::load("epoll", "-n 10 -c 2", &[&server.url()]);
+    assert_eq!(messages(&ran.document).measured, 30, "{ran}");
+    assert!(ran.text.contains("the response is a stream of events"), "{ran}");
+    drop(server);
+    let server = Serve::start(&[]);
+    let ran = weir::load("epoll", "-n 10 -c 2", &[&server.url()]);
+    assert!(ran.document.messages.is_none(), "{ran}");
+    let ran = weir::load("epoll", "-n 10 -c 2 --sse", &[&server.url()]);
+    assert!(ran.text.contains("no stream of events"), "{ran}");
+    assert_eq!(messages(&ran.document).measured, 0, "{ran}");
+}
+
+/// First events come after 60 ms, and then one each 10 ms, with one stall of 300 ms. The loopback
+/// and a busy machine add to that, never less than nothing.
+#[test]
+fn times_are_those_of_the_server_and_a_stall_is_in_them() {
+    let events = ["--events", "10", "--first", "60ms", "--gap", "10ms"];
+    let stall = ["--event-stall", "1/20@5+300ms"];
+    let flags = [&events[..], &stall[..]].concat();
+    let (ran, _) = load("epoll", &flags, "--sse -n 40 -c 20 -R 100", &[]);
+    let latency = &ran.document.latency;
+    let first = latency.first_message.as_ref().expect("there are some");
+    let gap = latency.message_gap.as_ref().expect("there are some");
+    let response = &latency.response_time;
+    assert!(first.ok.min_ns >= Some(60_000_000), "{ran}");
+    assert!(gap.ok.max_ns >= Some(290_000_000), "{ran}");
+    assert!(response.ok.max_ns >= Some(450_000_000), "{ran}");
+    let mean_ns = gap.ok.mean_ns.expect("there are gaps");
+    // 40 streams of 150 ms, of which two last 300 ms longer, have 360 gaps.
+    let true_ns = (40.0 * 90e6 + 2.0 * 300e6) / 360.0;
+    assert!((0.95 * true_ns..2.0 * true_ns).contains(&mean_ns), "{mean_ns}: {ran}");
+}
+
+#[test]
+fn files_and_assertions_have_messages() {
+    let server = Serve::start(&["--events", "5", "--first", "2ms", "--gap", "1ms"]);
+    let directory = Directory::new();
+    let (json, csv) = (directory.file("run.json"), directory.file("run.csv"));
+    let prometheus = directory.file("run.prom");
+    let output = weir(
+        "-n 50 -c 5 --io epoll --witness off --sse",
+        &[
+            &server.url(),
+            "--export",
+            &format!("json={json}"),
+            "--export",
+            &format!("percentiles={csv}"),
+            "--export",
+            &format!("prometheus={prometheus}"),
+            "--assert",
+            "first_message.p90 < 10s",
+            "--assert",
+            "gap.p90 < 10s",
+            "--assert",
+            "messages.measured >= 250",
+            "--assert",
+            "first_message.p90 < 1ms",
+        ],
+    );
+    assert_eq!(output.code(), 3, "one assertion fails: {output:?}");
+    let text = |file: &str| std::fs::read_to_string(file).expect("it was written");
+    assert!(text(&csv).contains("\nfirst_message,90,") && text(&csv).contains("\nmessage_gap,90,"));
+    assert!(text(&prometheus).contains("weir_messages_total 250\n"), "{}", text(&prometheus));
+    assert!(text(&prometheus).contains("weir_message_gap_seconds"), "{}", text(&prometheus));
+    let document: Value = serde_json::from_str(&text(&json)).expect("JSON");
+    assert_eq!(document["plan"]["messages"]["protocol"], "sse");
+    assert_eq!(document["latency"]["message_gap"]["ok"]["count"], 200);
+}
+
+#[test]
+fn messages_by_name_and_by_stage_add_up() {
+    let server = Serve::start(&["--events", "4", "--first", "2ms", "--gap", "1ms"]);
+    let directory = Directory::new();
+    let list = directory.file("list.jsonl");
+    let rows = [("a", "one"), ("b", "two"), ("c", "one")];
+    let rows = rows.map(|(path, name)| format!(r#"{{"url": "/{path}", "name": "{name}"}}"#));
+    std::fs::write(&list, rows.join("\n")).expect("a file");
+    let url = server.url();
+    let ran = weir::load("epoll", &format!("{ALONE} --sse -c 3 -n 60"), &[&url, "--from", &list]);
+    let section = messages(&ran.document);
+    let names =
+        ran.document.names.iter().map(|name| name.messages.as_ref().expect("each has some"));
+    let firsts: u64 = names.clone().map(|name| name.first.ok.count).sum();
+    let gaps = names.map(|name| name.gap.as_ref().map_or(0, |gap| gap.ok.count));
+    assert_eq!((firsts, gaps.sum::<u64>(), section.measured), (60, 180, 240), "{ran}");
+    assert!(ran.text.contains("Messages by name"), "{ran}");
+    let ran = weir::load(
+        "epoll",
+        &format!("{ALONE} --sse -c 4 --stages 300ms@100,300ms@200"),
+        &[&url],
+    );
+    let section = messages(&ran.document);
+    let stages = ran.document.stages.iter().filter_map(|stage| stage.messages.as_ref());
+    assert_eq!(stages.map(|stage| stage.received).sum::<u64>(), section.received, "{ran}");
+    assert!(ran.text.contains("Messages by stage"), "{ran}");
+}
+
+#[test]
+fn messages_are_refused_with_the_reason() {
+    for (words, part) in [
+        ("--sse --pipeline 2", "--sse cannot be used with --pipeline"),
+        ("--tokens=/choices", "--tokens is json: and a JSON pointer"),
+        ("--tokens=json:choices", "begin it with /"),
+        ("--goodput=p99", "is no condition"),
+    ] {
+        let output = weir(words, &["http://127.0.0.1:9/"]);
+        assert_eq!(output.code(), 2, "{words}: {output:?}");
+        assert!(output.stderr.contains(part), "{words}: {output:?}");
+    }
+}
