@@ -1,5 +1,6 @@
 //! HTTP without I/O. The client side takes requests and received bytes, and returns wire bytes and
-//! responses; [`server`] takes received bytes and returns requests. [`h2`] is HTTP/2.
+//! responses; [`server`] takes received bytes and returns requests. [`h2`] is HTTP/2; [`sse`] and
+//! [`grpc`] are messages in bodies.
 //!
 //! This crate never opens a socket, reads a clock, starts a thread or draws a random number. The
 //! caller passes received bytes in pieces of any size, and records the times. Responses do not
@@ -16,6 +17,7 @@ mod multiplexed;
 mod request;
 
 mod client;
+pub mod grpc;
 pub mod h2;
 mod head;
 mod raw;

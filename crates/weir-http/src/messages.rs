@@ -4,6 +4,7 @@
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
+use crate::grpc::GrpcSplitter;
 use crate::sse::EventSplitter;
 
 /// The way in which bodies of responses are split into messages.
@@ -20,6 +21,8 @@ pub struct MessageFormat {
 pub enum MessageFraming {
     /// Server-sent events ([`crate::sse`]).
     EventStream,
+    /// Messages of gRPC ([`crate::grpc`]).
+    Grpc,
 }
 
 /// A test of the content of a message.
@@ -52,8 +55,18 @@ pub enum MessageKind {
 #[derive(Debug)]
 pub(crate) struct MessageSplitter {
     format: MessageFormat,
-    events: EventSplitter,
+    body: BodySplitter,
 }
+
+/// State of the splitting of a body.
+#[derive(Debug)]
+enum BodySplitter {
+    Events(EventSplitter),
+    Grpc(GrpcSplitter),
+}
+
+/// Most bytes of a message of gRPC that its test sees.
+const TESTED_BYTES_MAX: usize = 64 * 1024;
 
 impl MessageTest {
     /// Returns a test that `passes` decides, from the content of a message.
@@ -81,25 +94,37 @@ impl MessageFormat {
 impl MessageSplitter {
     /// Makes a splitter for a body that begins with the next bytes.
     pub(crate) fn new(format: &MessageFormat) -> MessageSplitter {
-        MessageSplitter { format: format.clone(), events: EventSplitter::new() }
+        let kept_max = if format.test.is_some() { TESTED_BYTES_MAX } else { 0 };
+        let body = match format.framing {
+            MessageFraming::EventStream => BodySplitter::Events(EventSplitter::new()),
+            MessageFraming::Grpc => BodySplitter::Grpc(GrpcSplitter::new(kept_max)),
+        };
+        MessageSplitter { format: format.clone(), body }
     }
 
     /// Reads bytes of the body, and calls `on_message` for each message that they complete.
     pub(crate) fn receive(&mut self, bytes: &[u8], mut on_message: impl FnMut(ReceivedMessage)) {
-        let MessageSplitter { format, events } = self;
-        match format.framing {
-            MessageFraming::EventStream => events.receive(bytes, |event| {
+        let MessageSplitter { format, body } = self;
+        match body {
+            BodySplitter::Events(events) => events.receive(bytes, |event| {
                 let kind = match event.is_done() {
                     true => MessageKind::EndMark,
                     false => format.kind_of(event.data),
                 };
                 on_message(ReceivedMessage { bytes: event.data_bytes, kind });
             }),
+            BodySplitter::Grpc(messages) => messages.receive(bytes, |message| {
+                let kind = format.kind_of(message.data);
+                on_message(ReceivedMessage { bytes: message.data_bytes.into(), kind });
+            }),
         }
     }
 
     /// Forgets an incomplete message: the next bytes are of another body.
     pub(crate) fn reset(&mut self) {
-        self.events.reset();
+        match &mut self.body {
+            BodySplitter::Events(events) => events.reset(),
+            BodySplitter::Grpc(messages) => messages.reset(),
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod cases;
 mod check;
 mod corpus;
+mod grpc;
 mod h2;
 mod kept;
 mod messages;

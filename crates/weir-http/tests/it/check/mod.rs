@@ -1,6 +1,7 @@
 //! Invariants for any bytes from a server: shared by the tests here and by the fuzz targets. Uses
 //! the public interface only.
 
+pub(crate) mod grpc;
 pub(crate) mod h2;
 pub(crate) mod hpack;
 pub(crate) mod server;
