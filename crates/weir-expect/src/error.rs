@@ -3,8 +3,8 @@
 use thiserror::Error;
 
 /// The forms of expectations, for messages.
-const FORMS: &str = "status=CODES, header:NAME, header:NAME=VALUE, body~REGEX, json:POINTER=VALUE, \
-                     json:POINTER or same";
+const FORMS: &str = "status=CODES, grpc-status=CODES, header:NAME, header:NAME=VALUE, body~REGEX, \
+                     json:POINTER=VALUE, json:POINTER or same";
 
 /// A text that is no expectation, or expectations that do not go together.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -15,6 +15,9 @@ pub enum ExpectError {
     /// A status code or range that does not exist.
     #[error("{0:?} is no status code: give codes and ranges from 100 to 999, as in 200-299,304")]
     Status(String),
+    /// A status of gRPC that does not exist.
+    #[error("{0:?} is no status of gRPC: give numbers from 0 to 16, or names, as in 0,NOT_FOUND")]
+    GrpcStatus(String),
     /// A header name that RFC 9110 §5.1 does not allow.
     #[error("{0:?} is no name of a header: use letters, digits and !#$%&'*+-.^_`|~")]
     HeaderName(String),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use regex::bytes::Regex;
-use weir_result::MissKind;
+use weir_http::grpc::GrpcStatus;
 
 use crate::ExpectError;
 use crate::json::{Expected, Pointer};
@@ -23,6 +23,8 @@ pub struct Expectation {
 pub(crate) enum Condition {
     /// `status=CODES`: the status code is one of these.
     Status(StatusCodes),
+    /// `grpc-status=CODES`: the call of gRPC ended with one of these.
+    Grpc(Vec<GrpcStatus>),
     /// `header:NAME` and `header:NAME=VALUE`: a field with this name exists, with this value.
     Header {
         /// Name, in any case.
@@ -49,15 +51,16 @@ impl Condition {
         matches!(self, Condition::Body(_) | Condition::Json { .. } | Condition::Same)
     }
 
-    /// Returns the kind of its misses.
-    pub(crate) fn kind(&self) -> MissKind {
-        match self {
-            Condition::Status(_) => MissKind::Status,
-            Condition::Header { .. } => MissKind::Header,
-            Condition::Body(_) => MissKind::Body,
-            Condition::Json { .. } => MissKind::Json,
-            Condition::Same => MissKind::Same,
-        }
+    /// True if fields decide.
+    pub(crate) fn reads_fields(&self) -> bool {
+        matches!(self, Condition::Grpc(_) | Condition::Header { .. })
+    }
+}
+
+impl Expectation {
+    /// True if it is about the status of a call of gRPC.
+    pub fn is_of_grpc(&self) -> bool {
+        matches!(self.condition, Condition::Grpc(_))
     }
 }
 
@@ -70,6 +73,8 @@ impl FromStr for Expectation {
             Condition::Same
         } else if let Some(codes) = text.strip_prefix("status=") {
             Condition::Status(StatusCodes::parse(codes)?)
+        } else if let Some(codes) = text.strip_prefix("grpc-status=") {
+            Condition::Grpc(grpc_statuses(codes)?)
         } else if let Some(field) = text.strip_prefix("header:") {
             header(field)?
         } else if let Some(expression) = text.strip_prefix("body~") {
@@ -92,6 +97,12 @@ impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+fn grpc_statuses(text: &str) -> Result<Vec<GrpcStatus>, ExpectError> {
+    let of_code = |code: &str| GrpcStatus::of_text(code.trim());
+    let statuses: Option<Vec<GrpcStatus>> = text.split(',').map(of_code).collect();
+    statuses.ok_or_else(|| ExpectError::GrpcStatus(text.to_owned()))
 }
 
 fn header(field: &str) -> Result<Condition, ExpectError> {
@@ -127,6 +138,7 @@ mod tests {
     fn expectations_are_written_as_they_are_read() {
         for text in [
             "status=200-299",
+            "grpc-status=0,NOT_FOUND",
             "header:etag",
             "header:Content-Type=text/html; charset=utf-8",
             "body~^ok$",
@@ -153,6 +165,8 @@ mod tests {
         check("200", "is no expectation");
         check("Same", "is no expectation");
         check("status=2xx", "\"2xx\" is no status code");
+        check("grpc-status=", "\"\" is no status of gRPC: give numbers from 0 to 16");
+        check("grpc-status=17", "\"17\" is no status of gRPC");
         check("header:", "is no name of a header");
         check("header:a b=c", "\"a b\" is no name of a header");
         check("body~(", "\"(\" is no regular expression: unclosed group");

@@ -1,9 +1,11 @@
 //! The expectations of the responses to one request, and the check of a response.
 
+use weir_http::grpc::{GrpcStatus, percent_decoded};
 use weir_http::{Interest, ReceivedResponse};
 use weir_result::{MissExample, MissKind, SuccessRule};
 
 use crate::expectation::Condition;
+use crate::json::{Expected, Pointer};
 use crate::status::StatusCodes;
 use crate::{BodyDecoder, DecodeError, ExpectError, Expectation, FirstBodies, Miss};
 
@@ -21,24 +23,30 @@ pub struct Expectations {
 
 impl Expectations {
     /// Returns the expectations `common` to all requests and the request's `own`. A status code
-    /// among its own replaces the common one. Without any, a status code below 400 is expected.
+    /// among its own replaces the common one, and so does a status of gRPC. Without any, a status
+    /// code below 400 is expected.
     ///
     /// # Errors
-    /// If either has two rules for the status code.
+    /// If either has two rules for the status code, or for the status of gRPC.
     pub fn new(common: &[Expectation], own: &[Expectation]) -> Result<Expectations, ExpectError> {
         let of_common = status_of(common)?;
         let of_own = status_of(own)?;
+        let of_grpc = |all| single(all, Expectation::is_of_grpc);
+        let (grpc_of_common, grpc_of_own) = (of_grpc(common)?, of_grpc(own)?);
         let replaced = of_common.filter(|_| of_own.is_some());
-        let common = common.iter().enumerate().filter(|(index, _)| Some(*index) != replaced);
+        let replaced_grpc = grpc_of_common.filter(|_| grpc_of_own.is_some());
+        let is_replaced = |index| replaced == Some(index) || replaced_grpc == Some(index);
+        let common = common.iter().enumerate().filter(|(index, _)| !is_replaced(*index));
         let mut all: Vec<Expectation> = common.map(|(_, one)| one).chain(own).cloned().collect();
         // Cheap checks come first.
         all.sort_by_key(|one| match one.condition {
             Condition::Status(_) => 0,
-            Condition::Header { .. } => 1,
-            Condition::Body(_) => 2,
-            Condition::Json { .. } => 3,
+            Condition::Grpc(_) => 1,
+            Condition::Header { .. } => 2,
+            Condition::Body(_) => 3,
+            Condition::Json { .. } => 4,
             // Only a body that meets the others is one that others are compared with.
-            Condition::Same => 4,
+            Condition::Same => 5,
         });
         let SuccessRule { status_min, status_max } = SuccessRule::default();
         let is_default = of_common.is_none() && of_own.is_none();
@@ -50,9 +58,7 @@ impl Expectations {
     pub fn interest(&self) -> Interest {
         match &self.all[..] {
             all if all.iter().any(|one| one.condition.reads_body()) => Interest::Body,
-            all if all.iter().any(|one| matches!(one.condition, Condition::Header { .. })) => {
-                Interest::Head
-            }
+            all if all.iter().any(|one| one.condition.reads_fields()) => Interest::Head,
             _ => Interest::Status,
         }
     }
@@ -66,7 +72,8 @@ impl Expectations {
     /// afterwards, if the body was read.
     ///
     /// # Errors
-    /// If it misses an expectation: the first one in the order status, headers, body, JSON, same.
+    /// If it misses an expectation: the first one in the order status, status of gRPC, headers,
+    /// body, JSON, same.
     pub fn check(
         &self,
         response: &ReceivedResponse<'_>,
@@ -85,22 +92,25 @@ impl Expectations {
                 is_decoded = true;
             }
             let body = || decoder.decoded(response.body);
-            let is_met = match condition {
-                Condition::Status(codes) => codes.contains(response.status),
-                Condition::Header { name, value } => fields(response, name)
-                    .any(|found| value.as_ref().is_none_or(|value| value.as_bytes() == found)),
-                Condition::Body(regex) => regex.is_match(body()),
-                Condition::Json { pointer, value } => {
-                    let found = pointer.find(body()).ok().flatten();
-                    found.is_some_and(|found| {
-                        value.as_ref().is_none_or(|value| value.accepts(&found))
-                    })
+            let kind = match condition {
+                Condition::Status(codes) if !codes.contains(response.status) => MissKind::Status,
+                Condition::Grpc(expected) => match grpc_status(response) {
+                    Some(status) if expected.contains(&status) => continue,
+                    found => MissKind::Grpc(found.map_or(NO_GRPC_STATUS, GrpcStatus::code)),
+                },
+                Condition::Header { name, value } if !has_field(response, name, value.as_ref()) => {
+                    MissKind::Header
                 }
-                Condition::Same => first.is_same(name, body()),
+                Condition::Body(regex) if !regex.is_match(body()) => MissKind::Body,
+                Condition::Json { pointer, value }
+                    if !has_value(pointer, value.as_ref(), body()) =>
+                {
+                    MissKind::Json
+                }
+                Condition::Same if !first.is_same(name, body()) => MissKind::Same,
+                _ => continue,
             };
-            if !is_met {
-                return Err(missed(condition.kind()));
-            }
+            return Err(missed(kind));
         }
         Ok(())
     }
@@ -123,6 +133,7 @@ impl Expectations {
                 let values: Vec<String> = values.collect();
                 if values.is_empty() { format!("no {name}") } else { values.join(", ") }
             }
+            (_, Some(Condition::Grpc(_))) => grpc_outcome(response),
             (_, Some(Condition::Json { pointer, .. })) => {
                 match pointer.find(decoder.decoded(response.body)) {
                     Ok(Some(found)) => format!("{pointer} = {found}"),
@@ -144,15 +155,53 @@ impl Expectations {
 
 /// Returns the index of the rule for the status code; `None` if there is none.
 fn status_of(expectations: &[Expectation]) -> Result<Option<usize>, ExpectError> {
-    let all = expectations.iter().enumerate();
-    let mut statuses = all.filter(|(_, one)| matches!(one.condition, Condition::Status(_)));
-    let first = statuses.next();
-    match (first, statuses.next()) {
+    single(expectations, |one| matches!(one.condition, Condition::Status(_)))
+}
+
+/// Returns the index of the rule that `is_of` selects; `None` if there is none.
+fn single(
+    expectations: &[Expectation],
+    is_of: impl Fn(&Expectation) -> bool,
+) -> Result<Option<usize>, ExpectError> {
+    let mut rules = expectations.iter().enumerate().filter(|(_, one)| is_of(one));
+    let first = rules.next();
+    match (first, rules.next()) {
         (Some((_, one)), Some((_, other))) => {
             Err(ExpectError::TwoStatuses(one.to_string(), other.to_string()))
         }
         _ => Ok(first.map(|(index, _)| index)),
     }
+}
+
+/// Name in documents of the miss of a response without a status of gRPC.
+const NO_GRPC_STATUS: &str = "grpc_no_status";
+
+/// Returns the status of a call of gRPC: of the trailers, or of a head that has no body.
+fn grpc_status(response: &ReceivedResponse<'_>) -> Option<GrpcStatus> {
+    // Trailers come last, and only their status counts.
+    GrpcStatus::of_field(fields(response, "grpc-status").last()?)
+}
+
+/// Returns the status of a call of gRPC and its message, as text.
+fn grpc_outcome(response: &ReceivedResponse<'_>) -> String {
+    let Some(status) = grpc_status(response) else { return "no grpc-status".to_owned() };
+    match fields(response, "grpc-message").last() {
+        Some(message) if !message.is_empty() => {
+            format!("{status}: {}", text(&percent_decoded(message)))
+        }
+        _ => status.to_string(),
+    }
+}
+
+/// True if a response has a field with this name, and with this value if one is given.
+fn has_field(response: &ReceivedResponse<'_>, name: &str, value: Option<&String>) -> bool {
+    fields(response, name).any(|found| value.is_none_or(|value| value.as_bytes() == found))
+}
+
+/// True if a body is JSON that has a value at a place, and this value if one is given.
+fn has_value(pointer: &Pointer, value: Option<&Expected>, body: &[u8]) -> bool {
+    let found = pointer.find(body).ok().flatten();
+    found.is_some_and(|found| value.is_none_or(|value| value.accepts(&found)))
 }
 
 /// Decodes the body of a response.
@@ -312,6 +361,34 @@ mod tests {
         // A status that is not expected spares the decoding.
         let (kind, ..) = missed(&ok, &response(500, head, b"ok")).expect("a miss");
         assert_eq!(kind, MissKind::Status);
+    }
+
+    #[test]
+    fn the_status_of_a_call_decides() {
+        let check = |rule: &str, head: &str, expected: Option<(&str, &str)>| {
+            let rules = expectations(&[rule]);
+            assert_eq!(rules.interest(), Interest::Head);
+            let found = missed(&rules, &response(200, head, b""));
+            let found = found.as_ref().map(|(kind, _, found)| (kind.name(), found.as_str()));
+            assert_eq!(found, expected, "{rule} {head}");
+        };
+        let unavailable = "grpc-status: 14\r\ngrpc-message: try%20later\r\n";
+        let miss = Some(("grpc_UNAVAILABLE", "UNAVAILABLE (14): try later"));
+        check("grpc-status=0", "grpc-status: 0\r\n", None);
+        check("grpc-status=0", unavailable, miss);
+        check("grpc-status=OK,UNAVAILABLE", unavailable, None);
+        check("grpc-status=5", "grpc-status: 0\r\n", Some(("grpc_OK", "OK (0)")));
+        check(
+            "grpc-status=0",
+            "grpc-status: 0\r\ngrpc-status: 99\r\n",
+            Some(("grpc_other", "status 99")),
+        );
+        for head in ["", "content-type: application/grpc\r\n", "grpc-status: x\r\n"] {
+            check("grpc-status=0", head, Some(("grpc_no_status", "no grpc-status")));
+        }
+        let all = Expectations::new(&parsed(&["grpc-status=0"]), &parsed(&["grpc-status=14"]));
+        let all = all.expect("its own replaces the common one");
+        assert_eq!(missed(&all, &response(200, unavailable, b"")), None);
     }
 
     #[test]

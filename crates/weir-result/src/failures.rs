@@ -41,6 +41,9 @@ impl ErrorKind {
 pub enum MissKind {
     /// The status code is not an expected one.
     Status,
+    /// The status of a call of gRPC is not an expected one, or missing; the name in a document,
+    /// `grpc_UNAVAILABLE`.
+    Grpc(&'static str),
     /// A header is missing, or has another value.
     Header,
     /// The body has no match.
@@ -56,10 +59,11 @@ pub enum MissKind {
 }
 
 impl MissKind {
-    /// Returns the name in a document: `expect_status`, `body_too_large`.
+    /// Returns the name in a document: `expect_status`, `grpc_UNAVAILABLE`, `body_too_large`.
     pub fn name(self) -> &'static str {
         match self {
             MissKind::Status => "expect_status",
+            MissKind::Grpc(name) => name,
             MissKind::Header => "expect_header",
             MissKind::Body => "expect_body",
             MissKind::Json => "expect_json",

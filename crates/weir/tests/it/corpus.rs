@@ -58,6 +58,11 @@ fn raw_requests() {
 }
 
 #[test]
+fn grpc() {
+    replay("grpc", 10, http::grpc::messages);
+}
+
+#[test]
 fn sse() {
     replay("sse", 10, http::sse::events);
 }
@@ -123,6 +128,7 @@ fn nothing_is_left_out() {
         "command_line",
         "document",
         "expectations",
+        "grpc",
         "h2_client",
         "h2_server",
         "hpack",
