@@ -1,0 +1,129 @@
+//! A method of a service: its name, its kind, and its messages.
+
+use std::str::FromStr;
+
+use prost::Message;
+use prost_reflect::{DynamicMessage, MessageDescriptor, MethodDescriptor};
+use serde_json::Value;
+
+use crate::SchemaError;
+
+/// Name of a method: `package.Service/Method`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodName {
+    /// Service with its package.
+    pub service: String,
+    /// Method of the service.
+    pub method: String,
+}
+
+/// Kind of a method: the sides that send any number of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MethodKind {
+    /// Neither.
+    Unary,
+    /// The client.
+    ClientStreaming,
+    /// The server.
+    ServerStreaming,
+    /// Both.
+    Bidirectional,
+}
+
+/// A method of a service.
+#[derive(Clone, Debug)]
+pub struct Method {
+    descriptor: MethodDescriptor,
+}
+
+impl MethodName {
+    /// Returns the request target.
+    pub fn path(&self) -> String {
+        format!("/{}/{}", self.service, self.method)
+    }
+}
+
+impl FromStr for MethodName {
+    type Err = SchemaError;
+
+    fn from_str(text: &str) -> Result<MethodName, SchemaError> {
+        let name = text.strip_prefix('/').unwrap_or(text);
+        let is_name = |part: &str| {
+            let is_char = |char: char| char.is_ascii_alphanumeric() || char == '_';
+            !part.is_empty() && part.chars().all(is_char)
+        };
+        let parts = name
+            .split_once('/')
+            .filter(|(service, method)| is_name(method) && service.split('.').all(is_name));
+        let (service, method) = parts.ok_or_else(|| SchemaError::MethodForm(text.to_owned()))?;
+        Ok(MethodName { service: service.to_owned(), method: method.to_owned() })
+    }
+}
+
+impl MethodKind {
+    /// True if requests may have any number of messages.
+    pub fn streams_requests(self) -> bool {
+        matches!(self, MethodKind::ClientStreaming | MethodKind::Bidirectional)
+    }
+
+    /// True if responses may have any number of messages.
+    pub fn streams_responses(self) -> bool {
+        matches!(self, MethodKind::ServerStreaming | MethodKind::Bidirectional)
+    }
+}
+
+impl Method {
+    pub(crate) fn of(descriptor: MethodDescriptor) -> Method {
+        Method { descriptor }
+    }
+
+    /// Returns its kind.
+    pub fn kind(&self) -> MethodKind {
+        match (self.descriptor.is_client_streaming(), self.descriptor.is_server_streaming()) {
+            (false, false) => MethodKind::Unary,
+            (true, false) => MethodKind::ClientStreaming,
+            (false, true) => MethodKind::ServerStreaming,
+            (true, true) => MethodKind::Bidirectional,
+        }
+    }
+
+    /// Returns the messages of a request in protobuf. `json` is the JSON form of one; if the client
+    /// may stream, of any number: one after the other, or in an array.
+    ///
+    /// # Errors
+    /// If it is no JSON of the messages, or the method takes another number of them.
+    pub fn requests(&self, json: &[u8]) -> Result<Vec<Vec<u8>>, SchemaError> {
+        let input = self.descriptor.input();
+        let failed = |error: serde_json::Error| json_error(&input, &error);
+        let values = serde_json::Deserializer::from_slice(json).into_iter::<Value>();
+        let mut values: Vec<Value> = values.collect::<Result<_, _>>().map_err(failed)?;
+        if self.kind().streams_requests() {
+            if let [Value::Array(all)] = &mut values[..] {
+                values = std::mem::take(all);
+            }
+        } else if values.len() != 1 {
+            return Err(SchemaError::Messages { count: values.len() });
+        }
+        let message = |value| DynamicMessage::deserialize(input.clone(), value);
+        let encoded = |value| message(value).map(|message| message.encode_to_vec());
+        values.into_iter().map(encoded).collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// Returns the JSON form of a message of a response.
+    ///
+    /// # Errors
+    /// If the bytes are no protobuf of it.
+    pub fn response(&self, bytes: &[u8]) -> Result<String, SchemaError> {
+        let output = self.descriptor.output();
+        let message = DynamicMessage::decode(output.clone(), bytes);
+        let text = message
+            .map_err(|error| error.to_string())
+            .and_then(|message| serde_json::to_string(&message).map_err(|error| error.to_string()));
+        let message = output.full_name().to_owned();
+        text.map_err(|reason| SchemaError::Protobuf { message, reason })
+    }
+}
+
+fn json_error(message: &MessageDescriptor, error: &serde_json::Error) -> SchemaError {
+    SchemaError::Json { message: message.full_name().to_owned(), reason: error.to_string() }
+}

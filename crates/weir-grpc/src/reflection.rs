@@ -1,0 +1,268 @@
+//! Server reflection: the requests for the files of a service, and their responses
+//! (`grpc.reflection.v1.ServerReflection`). It neither sends nor receives.
+
+use std::collections::BTreeMap;
+
+use prost::Message;
+use prost_reflect::DescriptorPool;
+use prost_reflect::prost_types::FileDescriptorProto;
+use protox::file::{FileResolver, GoogleFileResolver};
+
+use crate::{MethodName, Schema, SchemaError};
+
+/// Most files of a service.
+const FILES_MAX: usize = 10_000;
+
+/// Version of the reflection service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReflectionVersion {
+    /// `grpc.reflection.v1`.
+    V1,
+    /// `grpc.reflection.v1alpha`, which older servers have. Its messages are the same.
+    V1Alpha,
+}
+
+impl ReflectionVersion {
+    /// Both, the newer one first.
+    pub const ALL: [ReflectionVersion; 2] = [ReflectionVersion::V1, ReflectionVersion::V1Alpha];
+
+    /// Returns the method to call.
+    pub fn method(self) -> MethodName {
+        let package = match self {
+            ReflectionVersion::V1 => "v1",
+            ReflectionVersion::V1Alpha => "v1alpha",
+        };
+        MethodName {
+            service: format!("grpc.reflection.{package}.ServerReflection"),
+            method: "ServerReflectionInfo".to_owned(),
+        }
+    }
+}
+
+/// The files of a service, as far as they are known.
+#[derive(Debug)]
+pub struct Reflection {
+    service: String,
+    files: BTreeMap<String, FileDescriptorProto>,
+    /// The next request; `None` if nothing is missing.
+    next: Option<Query>,
+    /// True once the service is found to be missing.
+    is_missing: bool,
+}
+
+/// A request of the reflection service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Query {
+    /// The file with the service.
+    Service,
+    /// The file with this name.
+    File(String),
+    /// The names of all services.
+    Services,
+}
+
+impl Reflection {
+    /// Begins to load the files of a service.
+    pub fn new(service: &str) -> Reflection {
+        let service = service.to_owned();
+        let next = Some(Query::Service);
+        Reflection { service, files: BTreeMap::new(), next, is_missing: false }
+    }
+
+    /// Returns the message of the next call, in protobuf; `None` if the files are complete.
+    pub fn request(&self) -> Option<Vec<u8>> {
+        let mut request = ReflectionRequest::default();
+        match self.next.as_ref()? {
+            Query::Service => request.file_containing_symbol = Some(self.service.clone()),
+            Query::File(name) => request.file_by_filename = Some(name.clone()),
+            Query::Services => request.list_services = Some(String::new()),
+        }
+        Some(request.encode_to_vec())
+    }
+
+    /// Handles the message of a response, in protobuf.
+    ///
+    /// # Errors
+    /// If it is none, or the server has no such service; the message has those that it has.
+    pub fn receive(&mut self, message: &[u8]) -> Result<(), SchemaError> {
+        let invalid = |error: prost::DecodeError| SchemaError::Reflection(error.to_string());
+        let response = ReflectionResponse::decode(message).map_err(invalid)?;
+        if let Some(ReflectionServices { service }) = response.services {
+            let mut found: Vec<String> = service.into_iter().map(|service| service.name).collect();
+            found.retain(|name| !name.starts_with("grpc.reflection."));
+            let (service, place) = (self.service.clone(), "the server".to_owned());
+            return Err(SchemaError::NoService { service, place, found });
+        }
+        if let Some(ReflectionFailure { message, .. }) = response.failure {
+            return match self.next.take() {
+                Some(Query::Service) => {
+                    (self.next, self.is_missing) = (Some(Query::Services), true);
+                    Ok(())
+                }
+                _ => Err(SchemaError::Reflection(message)),
+            };
+        }
+        for file in response.files.unwrap_or_default().file {
+            let file = FileDescriptorProto::decode(&file[..]).map_err(invalid)?;
+            self.files.insert(file.name().to_owned(), file);
+        }
+        if let Some(Query::File(name)) = &self.next
+            && !self.files.contains_key(name)
+        {
+            return Err(SchemaError::Reflection(format!("the server does not have {name}")));
+        }
+        if self.files.len() > FILES_MAX {
+            return Err(SchemaError::Reflection(format!("more than {FILES_MAX} files")));
+        }
+        self.next = self.missing().map(Query::File);
+        Ok(())
+    }
+
+    /// Returns the schema of the files that were received.
+    ///
+    /// # Errors
+    /// If they do not fit together.
+    pub fn finish(self) -> Result<Schema, SchemaError> {
+        let mut pool = DescriptorPool::new();
+        let failed =
+            |error: prost_reflect::DescriptorError| SchemaError::Reflection(error.to_string());
+        pool.add_file_descriptor_protos(self.files.into_values()).map_err(failed)?;
+        Ok(Schema::of_pool(pool, "the server"))
+    }
+
+    /// Returns the name of a file that is imported and not known. Those of the language itself are
+    /// known.
+    fn missing(&mut self) -> Option<String> {
+        loop {
+            let mut imports = self.files.values().flat_map(|file| &file.dependency);
+            let name = imports.find(|name| !self.files.contains_key(*name))?.clone();
+            let Ok(file) = GoogleFileResolver::new().open_file(&name) else { return Some(name) };
+            self.files.insert(name, file.file_descriptor_proto().clone());
+        }
+    }
+}
+
+/// `ServerReflectionRequest`: one field of its choice is set.
+#[derive(Clone, PartialEq, Message)]
+struct ReflectionRequest {
+    #[prost(string, optional, tag = "3")]
+    file_by_filename: Option<String>,
+    #[prost(string, optional, tag = "4")]
+    file_containing_symbol: Option<String>,
+    #[prost(string, optional, tag = "7")]
+    list_services: Option<String>,
+}
+
+/// `ServerReflectionResponse`.
+#[derive(Clone, PartialEq, Message)]
+struct ReflectionResponse {
+    #[prost(message, optional, tag = "4")]
+    files: Option<ReflectionFiles>,
+    #[prost(message, optional, tag = "6")]
+    services: Option<ReflectionServices>,
+    #[prost(message, optional, tag = "7")]
+    failure: Option<ReflectionFailure>,
+}
+
+/// `FileDescriptorResponse`.
+#[derive(Clone, PartialEq, Message)]
+struct ReflectionFiles {
+    #[prost(bytes = "vec", repeated, tag = "1")]
+    file: Vec<Vec<u8>>,
+}
+
+/// `ListServiceResponse`.
+#[derive(Clone, PartialEq, Message)]
+struct ReflectionServices {
+    #[prost(message, repeated, tag = "1")]
+    service: Vec<ReflectionService>,
+}
+
+/// `ServiceResponse`.
+#[derive(Clone, PartialEq, Message)]
+struct ReflectionService {
+    #[prost(string, tag = "1")]
+    name: String,
+}
+
+/// `ErrorResponse`.
+#[derive(Clone, PartialEq, Message)]
+struct ReflectionFailure {
+    #[prost(int32, tag = "1")]
+    code: i32,
+    #[prost(string, tag = "2")]
+    message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SchemaFile;
+
+    const BASE: &str = "syntax = \"proto3\"; package p; import \"google/protobuf/empty.proto\";
+        message A { int32 n = 1; google.protobuf.Empty e = 2; }";
+    const SERVICE: &str = "syntax = \"proto3\"; package p; import \"base.proto\";
+        service S { rpc Get(A) returns (A); }";
+
+    /// Returns the response of a server with these files, each alone.
+    fn answer(files: &[FileDescriptorProto], request: &[u8]) -> Vec<u8> {
+        let request = ReflectionRequest::decode(request).expect("a request");
+        let mut response = ReflectionResponse::default();
+        let name = match (&request.file_containing_symbol, &request.file_by_filename) {
+            (Some(symbol), _) if symbol == "p.S" => "service.proto",
+            (Some(_), _) => "",
+            (None, Some(name)) => name,
+            (None, None) => {
+                let service = vec![ReflectionService { name: "p.S".to_owned() }];
+                response.services = Some(ReflectionServices { service });
+                return response.encode_to_vec();
+            }
+        };
+        match files.iter().find(|file| file.name() == name) {
+            Some(file) => {
+                let file = vec![file.encode_to_vec()];
+                response.files = Some(ReflectionFiles { file });
+            }
+            None => {
+                let message = "not found".to_owned();
+                response.failure = Some(ReflectionFailure { code: 5, message });
+            }
+        }
+        response.encode_to_vec()
+    }
+
+    fn files() -> Vec<FileDescriptorProto> {
+        let file = |name: &str, text: &str| SchemaFile {
+            name: name.to_owned(),
+            content: text.as_bytes().to_owned(),
+        };
+        let files = vec![file("service.proto", SERVICE), file("base.proto", BASE)];
+        let schema = Schema::compile(files, Box::new(|_| None)).expect("valid");
+        let pool = DescriptorPool::decode(&schema.descriptor_set()[..]).expect("valid");
+        pool.file_descriptor_protos().cloned().collect()
+    }
+
+    #[test]
+    fn imports_are_loaded_one_after_the_other() {
+        let files = files();
+        let mut reflection = Reflection::new("p.S");
+        let mut calls = 0;
+        while let Some(request) = reflection.request() {
+            reflection.receive(&answer(&files, &request)).expect("a response");
+            calls += 1;
+        }
+        assert_eq!(calls, 2, "google/protobuf/empty.proto is known");
+        let schema = reflection.finish().expect("a schema");
+        schema.method(&"p.S/Get".parse().expect("a name")).expect("a method");
+    }
+
+    #[test]
+    fn a_service_that_is_missing_is_named_with_those_that_exist() {
+        let mut reflection = Reflection::new("p.T");
+        let request = reflection.request().expect("a request");
+        reflection.receive(&answer(&[], &request)).expect("the services follow");
+        let request = reflection.request().expect("a request");
+        let error = reflection.receive(&answer(&[], &request)).expect_err("no such service");
+        assert_eq!(error.to_string(), "no service \"p.T\" in the server; it has: p.S");
+    }
+}

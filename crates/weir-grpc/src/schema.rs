@@ -1,0 +1,142 @@
+//! A schema: files with services and messages, compiled or decoded.
+
+use std::path::{Path, PathBuf};
+
+use prost_reflect::{DescriptorPool, ServiceDescriptor};
+use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
+
+use crate::{Method, MethodName, SchemaError};
+
+/// Services, methods and messages.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    pool: DescriptorPool,
+    /// The place that it comes from, for messages.
+    place: String,
+}
+
+/// A file of a schema: .proto text, or a descriptor set as `protoc --descriptor_set_out` writes it.
+#[derive(Clone, Debug)]
+pub struct SchemaFile {
+    /// Name by which others import it.
+    pub name: String,
+    /// Its content.
+    pub content: Vec<u8>,
+}
+
+/// The text of an imported file by its name; `None` if there is none.
+pub type ImportedFile = dyn Fn(&str) -> Option<Vec<u8>> + Send + Sync;
+
+impl Schema {
+    /// Compiles .proto files and decodes descriptor sets. `import` returns the files that they
+    /// import; those of `google/protobuf` need not be found.
+    ///
+    /// # Errors
+    /// If a file is neither, or an import is not found. The message has the file and the line.
+    pub fn compile(
+        files: Vec<SchemaFile>,
+        import: Box<ImportedFile>,
+    ) -> Result<Schema, SchemaError> {
+        let names: Vec<String> = files.iter().map(|file| file.name.clone()).collect();
+        let place = names.join(", ");
+        let (texts, sets): (Vec<SchemaFile>, Vec<SchemaFile>) =
+            files.into_iter().partition(|file| is_proto(&file.name));
+        let mut pool = DescriptorPool::new();
+        for set in sets {
+            pool.decode_file_descriptor_set(&set.content[..]).map_err(|error| {
+                SchemaError::Compile(format!("{} is no descriptor set: {error}", set.name))
+            })?;
+        }
+        if !texts.is_empty() {
+            let names: Vec<String> = texts.iter().map(|file| file.name.clone()).collect();
+            let mut resolver = ChainFileResolver::new();
+            resolver.add(Sources { files: texts, import });
+            resolver.add(GoogleFileResolver::new());
+            let mut compiler = protox::Compiler::with_file_resolver(resolver);
+            compiler.include_imports(true);
+            for name in names {
+                compiler.open_file(&name).map_err(|error| compile_error(&name, &error))?;
+            }
+            let compiled = compiler.file_descriptor_set();
+            let failed = |error: prost_reflect::DescriptorError| {
+                SchemaError::Compile(one_line(&error.to_string()))
+            };
+            pool.add_file_descriptor_set(compiled).map_err(failed)?;
+        }
+        Ok(Schema { pool, place })
+    }
+
+    /// Makes a schema of a pool that comes from `place`.
+    pub(crate) fn of_pool(pool: DescriptorPool, place: &str) -> Schema {
+        Schema { pool, place: place.to_owned() }
+    }
+
+    /// Returns the schema as a descriptor set, which [`Schema::compile`] reads.
+    pub fn descriptor_set(&self) -> Vec<u8> {
+        self.pool.encode_to_vec()
+    }
+
+    /// Returns a method.
+    ///
+    /// # Errors
+    /// If there is none of this name; the message has those that exist.
+    pub fn method(&self, name: &MethodName) -> Result<Method, SchemaError> {
+        let Some(service) = self.pool.get_service_by_name(&name.service) else {
+            let full_name = |service: ServiceDescriptor| service.full_name().to_owned();
+            return Err(SchemaError::NoService {
+                service: name.service.clone(),
+                place: self.place.clone(),
+                found: self.pool.services().map(full_name).collect(),
+            });
+        };
+        let found = service.methods().find(|method| method.name() == name.method);
+        found.map(Method::of).ok_or_else(|| SchemaError::NoMethod {
+            method: name.method.clone(),
+            service: name.service.clone(),
+            found: service.methods().map(|method| method.name().to_owned()).collect(),
+        })
+    }
+}
+
+/// True if a file with this name has the text of a schema.
+fn is_proto(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "proto")
+}
+
+/// The files of a schema, and those that they import.
+struct Sources {
+    files: Vec<SchemaFile>,
+    import: Box<ImportedFile>,
+}
+
+impl FileResolver for Sources {
+    fn resolve_path(&self, path: &Path) -> Option<String> {
+        let is_it = |file: &&SchemaFile| PathBuf::from(&file.name) == path;
+        self.files.iter().find(is_it).map(|file| file.name.clone())
+    }
+
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        let own = self.files.iter().find(|file| file.name == name);
+        let content = own.map(|file| file.content.clone()).or_else(|| (self.import)(name));
+        let content = content.ok_or_else(|| protox::Error::file_not_found(name))?;
+        let text = String::from_utf8(content).map_err(protox::Error::new)?;
+        File::from_source(name, &text)
+    }
+}
+
+fn compile_error(name: &str, error: &protox::Error) -> SchemaError {
+    let place = error.file().unwrap_or(name);
+    // Its Debug form has the line.
+    let text = format!("{error:?}");
+    let text = one_line(&text);
+    SchemaError::Compile(match text.contains(place) {
+        true => text,
+        false => format!("{place}: {text}"),
+    })
+}
+
+/// Returns a text of several lines as one.
+fn one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("; ")
+}
