@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use weir_http::grpc::GrpcStatus;
 use weir_io::Nanos;
 
+use crate::behaviour::Framing;
 use crate::connection::Connection;
 use crate::draws::Draws;
 use crate::event_stream::EventProgress;
 use crate::fault::FaultKind;
+use crate::grpc::{CallBody, CallReply, GrpcFault, prefixed};
+use crate::limits::FILLER;
 use crate::log::{Arrival, ArrivalLog, LogPlace};
 use crate::request::ServedRequest;
 use crate::response::Response;
@@ -89,6 +93,44 @@ impl Accounts {
         let progress = EventProgress::new(settings, self.shared.take_stream(route), draws);
         response.events = Some(Box::new(progress));
         add(&self.counters().event_streams, 1);
+    }
+
+    /// Makes a response that of a call, and counts it. `message_bytes` is the length of its message,
+    /// if that is not the request's.
+    #[cold]
+    pub(crate) fn begin_call(
+        &self,
+        response: &mut Response,
+        body: &CallBody,
+        message_bytes: Option<u64>,
+    ) {
+        add(&self.counters().grpc_calls, 1);
+        add(&self.counters().grpc_received, body.messages);
+        let struck = GrpcFault::strike(&self.shared.behaviour.grpc_faults, self.shared.take_call());
+        let status = struck.unwrap_or_else(|| body.status());
+        let message = || match (response.route_body(&self.shared), message_bytes) {
+            (Some(own), _) => prefixed(own),
+            (None, Some(bytes)) => prefixed(&vec![FILLER; usize::try_from(bytes).unwrap_or(0)]),
+            (None, None) => body.echo(),
+        };
+        let is_whole = status == GrpcStatus::OK && response.events.is_none();
+        let message = is_whole.then(message);
+        if status != GrpcStatus::OK {
+            response.events = None;
+        }
+        response.framing = Framing::UntilClose;
+        response.body_bytes = 0;
+        response.call = Some(Box::new(CallReply { status, message }));
+    }
+
+    /// Counts the status of a call that is sent, and messages.
+    pub(crate) fn sent_call(&self, status: Option<GrpcStatus>, messages: u64) {
+        let counters = self.counters();
+        add(&counters.grpc_messages, messages);
+        let place = status.and_then(|status| usize::try_from(status.0).ok());
+        if let Some(counter) = place.and_then(|place| counters.grpc_statuses.get(place)) {
+            add(counter, 1);
+        }
     }
 
     pub(crate) fn injected(&self, kind: FaultKind) {

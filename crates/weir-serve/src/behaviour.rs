@@ -11,6 +11,7 @@ use crate::delay::Delay;
 use crate::event_stream::EventStream;
 use crate::extra_header::ExtraHeader;
 use crate::fault::Fault;
+use crate::grpc::GrpcFault;
 use crate::http_version::{Http2Options, HttpVersion};
 use crate::limits::{BODY_MAX_BYTES, status_is_valid};
 use crate::routes::{Route, Routes};
@@ -41,6 +42,12 @@ pub struct Behaviour {
     /// `--events`: responses are streams of events, which have neither `body_bytes` nor pieces.
     /// They are framed in chunks, or until the connection closes.
     pub events: Option<EventStream>,
+    /// `--size`, if it is given: bytes of the message of a call of gRPC, which otherwise is that of
+    /// the request.
+    pub message_bytes: Option<u64>,
+    /// `--grpc-status`, repeatable: calls of gRPC that fail. A call gets the first status that
+    /// strikes.
+    pub grpc_faults: Vec<GrpcFault>,
     /// `--header`: header lines added to every response, in order.
     pub headers: Vec<ExtraHeader>,
     /// `--routes`: responses by path. They take the place of `status`, `body_bytes`, `headers` and
@@ -90,6 +97,8 @@ impl Default for Behaviour {
             framing: Framing::Length,
             drip: None,
             events: None,
+            message_bytes: None,
+            grpc_faults: Vec::new(),
             headers: Vec::new(),
             routes: Routes::default(),
             close: false,
@@ -267,6 +276,8 @@ impl Behaviour {
             "events have times of their own: use --mode concurrent with --events".to_owned()
         } else if is_http1 && self.http == HttpVersion::Http2 {
             "HTTP/1.0 is not HTTP/2: leave out one of the two".to_owned()
+        } else if is_http1 && !self.grpc_faults.is_empty() {
+            "--grpc-status needs HTTP/2: use --http auto or 2".to_owned()
         } else if let Some(fault) = of_streams.filter(|_| is_http1) {
             format!("--fault {fault} needs HTTP/2: use --http auto or 2")
         } else if self.http2.streams > streams_max {

@@ -12,6 +12,7 @@ use weir_http::h2::frame::FRAME_BYTES_DEFAULT;
 use weir_http::h2::server::{H2Server, ServerEvent};
 
 use crate::behaviour::Behaviour;
+use crate::grpc::CallBody;
 use crate::limits::FILLER;
 use crate::log::LogPlace;
 use crate::request::{BadRequest, ServedRequest};
@@ -23,6 +24,8 @@ pub(crate) struct Http2 {
     pub(crate) server: H2Server,
     /// Streams whose request is incomplete or whose response is not yet sent as a whole.
     streams: HashMap<u32, Stream>,
+    /// Bodies of calls of gRPC whose request is incomplete.
+    calls: HashMap<u32, CallBody>,
     /// Bodies of responses that wait for the client's windows, in turns.
     bodies: VecDeque<BodyRest>,
     /// Streams whose body is complete, until they are taken.
@@ -68,6 +71,8 @@ struct BodyRest {
     left: Range<u64>,
     /// True if no more pieces follow.
     is_whole: bool,
+    /// True if trailers with the status of a call of gRPC follow it.
+    is_of_call: bool,
 }
 
 /// Bytes of a body.
@@ -85,6 +90,8 @@ enum BodyBytes {
 pub(crate) enum ServedEvent {
     /// A request is complete, or invalid.
     Request(u32, Result<ServedRequest, BadRequest>),
+    /// The request of a call of gRPC is complete.
+    Call(u32, ServedRequest, Box<CallBody>),
     /// The client has reset the stream, or it has ended by an error.
     Reset(u32),
 }
@@ -95,6 +102,7 @@ impl Http2 {
         Http2 {
             server: H2Server::new(&behaviour.http2.of_connection()),
             streams: HashMap::new(),
+            calls: HashMap::new(),
             bodies: VecDeque::new(),
             ended: Vec::new(),
             requests_max: behaviour.requests_max(),
@@ -118,7 +126,7 @@ impl Http2 {
         routes: &Routes,
         events: &mut Vec<ServedEvent>,
     ) -> Result<(), ProtocolError> {
-        let Http2 { server, streams, requests_begun, requests_max, refused, .. } = self;
+        let Http2 { server, streams, calls, requests_begun, requests_max, refused, .. } = self;
         let mut last_stream = None;
         let mut continues = Vec::new();
         let result = server.receive(bytes, |event| match event {
@@ -138,22 +146,37 @@ impl Http2 {
                         if request.awaits_continue() {
                             continues.push(stream);
                         }
+                        if request.is_call {
+                            calls.insert(stream, CallBody::new());
+                        }
                         streams.insert(stream, Stream::Arriving(request));
+                    }
+                    Ok(request) if request.is_call => {
+                        let body = Box::new(CallBody::new());
+                        events.push(ServedEvent::Call(stream, request, body));
                     }
                     request => events.push(ServedEvent::Request(stream, request)),
                 }
             }
-            ServerEvent::Data { stream, is_end: true, .. }
-            | ServerEvent::Trailers { stream, .. } => {
-                if let Some(request) = take_arriving(streams, stream) {
-                    events.push(ServedEvent::Request(stream, Ok(request)));
+            ServerEvent::Data { stream, data, is_end: false } => {
+                if let Some(body) = calls.get_mut(&stream) {
+                    body.receive(data);
                 }
             }
+            ServerEvent::Data { stream, data, is_end: true } => {
+                if let Some(body) = calls.get_mut(&stream) {
+                    body.receive(data);
+                }
+                events.extend(take_arrived(streams, calls, stream));
+            }
+            ServerEvent::Trailers { stream, .. } => {
+                events.extend(take_arrived(streams, calls, stream));
+            }
             ServerEvent::Reset { stream, .. } => {
-                take_arriving(streams, stream);
+                take_arrived(streams, calls, stream);
                 events.push(ServedEvent::Reset(stream));
             }
-            ServerEvent::Data { .. } | ServerEvent::Opened | ServerEvent::GoAway { .. } => {}
+            ServerEvent::Opened | ServerEvent::GoAway { .. } => {}
         });
         self.refused += self.server.take_refused();
         if let (Some(stream), Ok(())) = (last_stream, result) {
@@ -188,7 +211,10 @@ impl Http2 {
     /// Forgets a stream. Returns the response that it was owed.
     pub(crate) fn forget(&mut self, stream: u32) -> Option<Owed> {
         match self.streams.remove(&stream)? {
-            Stream::Arriving(_) => None,
+            Stream::Arriving(_) => {
+                self.calls.remove(&stream);
+                None
+            }
             Stream::Owed(owed) => {
                 self.bodies.retain(|body| body.stream != stream);
                 Some(owed)
@@ -218,25 +244,28 @@ impl Http2 {
             }
             None => {
                 let bytes = bytes.cloned().map_or(BodyBytes::Filler, BodyBytes::Shared);
-                let (left, is_whole) = (range, is_last);
-                self.bodies.push_back(BodyRest { stream, bytes, left, is_whole });
+                let (left, is_whole, is_of_call) = (range, is_last, false);
+                self.bodies.push_back(BodyRest { stream, bytes, left, is_whole, is_of_call });
             }
         }
     }
 
     /// Queues what `push` appends, the next bytes of a body that is queued by this method alone.
-    /// `is_last` is true if the body ends with them.
+    /// `is_last` is true if the body ends with them. `is_of_call` is true if the body is of a call
+    /// of gRPC that succeeds.
     pub(crate) fn push_text(
         &mut self,
         stream: u32,
         is_last: bool,
+        is_of_call: bool,
         push: impl FnOnce(&mut Vec<u8>),
     ) {
         let place = match self.bodies.iter().position(|body| body.stream == stream) {
             Some(place) => place,
             None => {
                 let bytes = BodyBytes::Own(Vec::new());
-                self.bodies.push_back(BodyRest { stream, bytes, left: 0..0, is_whole: false });
+                let (left, is_whole) = (0..0, false);
+                self.bodies.push_back(BodyRest { stream, bytes, left, is_whole, is_of_call });
                 self.bodies.len() - 1
             }
         };
@@ -281,7 +310,17 @@ impl Http2 {
             }
             blocked = 0;
             let is_end = count == left && body.is_whole;
-            self.server.send_data(body.stream, body.next(count), is_end);
+            match is_end && body.is_of_call {
+                true => {
+                    if count > 0 {
+                        self.server.send_data(body.stream, body.next(count), false);
+                    }
+                    self.server.send_trailers(body.stream, &[(b"grpc-status", b"0")]);
+                }
+                false => {
+                    self.server.send_data(body.stream, body.next(count), is_end);
+                }
+            }
             body.left.start += count as u64;
             match is_end {
                 true => self.ended.push(body.stream),
@@ -319,9 +358,17 @@ impl BodyRest {
 /// Filler of one DATA frame.
 const FRAME: &[u8] = &[FILLER; FRAME_BYTES_DEFAULT as usize];
 
-/// Takes the request of a stream whose body was missing.
-fn take_arriving(streams: &mut HashMap<u32, Stream>, stream: u32) -> Option<ServedRequest> {
+/// Takes the request of a stream whose body was missing, as an event.
+fn take_arrived(
+    streams: &mut HashMap<u32, Stream>,
+    calls: &mut HashMap<u32, CallBody>,
+    stream: u32,
+) -> Option<ServedEvent> {
     let Some(&Stream::Arriving(request)) = streams.get(&stream) else { return None };
     streams.remove(&stream);
-    Some(request)
+    if !request.is_call {
+        return Some(ServedEvent::Request(stream, Ok(request)));
+    }
+    let body = calls.remove(&stream)?;
+    Some(ServedEvent::Call(stream, request, Box::new(body)))
 }

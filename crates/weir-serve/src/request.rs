@@ -8,6 +8,7 @@ use weir_http::server::{
 
 use crate::delay::Delay;
 use crate::fault::FaultKind;
+use crate::grpc;
 use crate::limits::{BODY_MAX_BYTES, status_is_valid};
 use crate::routes::Routes;
 use crate::units::{parse_bytes, parse_digits};
@@ -30,6 +31,8 @@ pub(crate) struct ServedRequest {
     /// True if a body follows the head.
     pub(crate) has_body: bool,
     has_host: bool,
+    /// True if it is a call of gRPC, which HTTP/2 alone has.
+    pub(crate) is_call: bool,
     /// The `x-slot` header.
     pub(crate) slot: Slot,
     /// Index of its route.
@@ -107,6 +110,7 @@ impl ServedRequest {
             is_stats,
             has_body,
             has_host,
+            is_call,
             slot,
             route,
             overrides: Overrides { delay, status, body_bytes, fault },
@@ -115,7 +119,7 @@ impl ServedRequest {
         let is_overridden =
             delay.is_some() | status.is_some() | body_bytes.is_some() | fault.is_some();
         let is_special =
-            expects_continue | has_body | !has_host | (slot.length > 0) | route.is_some();
+            expects_continue | has_body | !has_host | is_call | (slot.length > 0) | route.is_some();
         !(changes_response | is_overridden | is_special)
     }
 
@@ -166,7 +170,9 @@ impl ServedRequest {
             request.read_header(name, value)?;
             request.expects_continue |=
                 name == b"expect" && value.eq_ignore_ascii_case(b"100-continue");
+            request.is_call |= name == b"content-type" && grpc::is_call(value);
         }
+        request.is_call &= fields.method() == b"POST";
         Ok(request)
     }
 

@@ -16,6 +16,7 @@ use crate::connection::{Connection, Protocol};
 use crate::delay::Delay;
 use crate::draws::Draws;
 use crate::fault::{Fault, FaultKind};
+use crate::grpc::CallBody;
 use crate::http_version::HttpVersion;
 use crate::http2::{Owed, ServedEvent};
 use crate::pending::{Fifo, Pending};
@@ -274,7 +275,7 @@ impl Responder {
                 Ok(ReadProgress::Head) => {}
                 Ok(ReadProgress::End) => {
                     if !request.is_plain() {
-                        self.take_request(conn, 0, &request, at);
+                        self.take_request(conn, 0, &request, None, at);
                     } else {
                         self.plain_head.clear();
                         self.plain_head.extend_from_slice(&connection.begun);
@@ -309,13 +310,20 @@ impl Responder {
         }
         let request = ServedRequest::plain();
         for _ in 0..copies {
-            self.take_request(conn, 0, &request, at);
+            self.take_request(conn, 0, &request, None, at);
         }
     }
 
     /// Decides the response to a complete request, read at `at`. `stream` is its stream in HTTP/2,
-    /// and 0 in HTTP/1.
-    fn take_request(&mut self, conn: ConnId, stream: u32, request: &ServedRequest, at: Nanos) {
+    /// and 0 in HTTP/1; `call` is its body, if it is a call of gRPC.
+    fn take_request(
+        &mut self,
+        conn: ConnId,
+        stream: u32,
+        request: &ServedRequest,
+        call: Option<&CallBody>,
+        at: Nanos,
+    ) {
         if self.connections[conn.index()].is_ending {
             return;
         }
@@ -366,6 +374,12 @@ impl Responder {
         };
         if reply.has_events {
             self.accounts.begin_events(&mut response, draws);
+        }
+        // With another status of HTTP, the response is one of a server that speaks no gRPC.
+        if let Some(body) = call.filter(|_| reply.status == 200) {
+            let own = behaviour.message_bytes.or(reply.route.map(|_| reply.body_bytes));
+            let message_bytes = request.overrides.body_bytes.or(own);
+            self.accounts.begin_call(&mut response, body, message_bytes);
         }
         self.line_up(conn, response, fault, due_at, at);
     }

@@ -10,6 +10,7 @@ use weir_io::{Backend, Nanos, Segment, TemplateId};
 
 use crate::behaviour::{Behaviour, Framing, Mode};
 use crate::event_stream::EventProgress;
+use crate::grpc::{CallReply, push_stream_message};
 use crate::limits::FILLER;
 use crate::log::LogPlace;
 use crate::request::Slot;
@@ -30,6 +31,8 @@ pub(crate) struct Response {
     pub(crate) framing: Framing,
     /// Progress of a response that is a stream of events: its pieces are the head and each event.
     pub(crate) events: Option<Box<EventProgress>>,
+    /// Status and message, if it is the response to a call of gRPC.
+    pub(crate) call: Option<Box<CallReply>>,
     /// True if the request was HEAD.
     pub(crate) is_head: bool,
     /// True if the status line says HTTP/1.0.
@@ -77,6 +80,7 @@ impl Response {
             route: None,
             framing: Framing::Length,
             events: None,
+            call: None,
             is_head: false,
             is_http10: false,
             persistence: Persistence::Silent,
@@ -109,7 +113,10 @@ impl Response {
         if let (Part::Piece { piece, .. }, Some(settings)) = (part, shared.event_stream(self.route))
         {
             let sent_ns = shared.epoch_monotonic_ns + now.0;
-            settings.push_event(out, piece, part.is_last(), sent_ns);
+            match self.call {
+                Some(_) => push_stream_message(out, &settings.data, piece, sent_ns),
+                None => settings.push_event(out, piece, part.is_last(), sent_ns),
+            }
         }
     }
 

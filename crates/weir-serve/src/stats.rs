@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use weir_http::grpc::GrpcStatus;
 use weir_io::Nanos;
 
 use crate::behaviour::Behaviour;
@@ -26,6 +27,8 @@ macro_rules! stats {
             $($(#[$about])+ pub $name: u64,)+
             /// Connections accepted, by worker: their sum is `accepted`.
             pub accepted_by_worker: Vec<u64>,
+            /// Calls of gRPC by status, those that have one: statuses are numbers from 0 to 16.
+            pub grpc_statuses: Vec<u64>,
             /// Requests of each route, in the order of the routes.
             pub routes: Vec<RouteStats>,
             /// Recorded arrivals ([`Behaviour::arrivals_max`]), in order, for each worker. Filled
@@ -98,6 +101,13 @@ stats! {
     events = events;
     /// Streams of events that ended early on purpose; subset of `event_streams` and `partial`.
     event_streams_cut = event_streams_cut;
+    /// Calls of gRPC; subset of `requests`.
+    grpc_calls = grpc_calls;
+    /// Messages in requests of calls.
+    grpc_received = grpc_received;
+    /// Messages sent in responses to calls. Passed to the kernel, or waiting for the client's
+    /// windows.
+    grpc_messages = grpc_messages;
     /// Completed TLS handshakes.
     tls_handshakes = tls_handshakes;
     /// TLS handshakes that resumed a session; subset of `tls_handshakes`.
@@ -115,6 +125,14 @@ impl Stats {
             let _ = write!(json, "\"{name}\":{count},");
         }
         let _ = write!(json, "\"accepted_by_worker\":{:?}", self.accepted_by_worker);
+        if self.grpc_calls > 0 {
+            let counts = (0..).zip(&self.grpc_statuses).filter(|(_, count)| **count > 0);
+            let counts = counts.filter_map(|(status, count)| {
+                Some(format!("\"{}\":{count}", GrpcStatus(status).name()?))
+            });
+            let counts: Vec<String> = counts.collect();
+            let _ = write!(json, ",\"grpc_statuses\":{{{}}}", counts.join(","));
+        }
         if !self.routes.is_empty() {
             let routes: Vec<String> = self.routes.iter().map(RouteStats::to_json).collect();
             let _ = write!(json, ",\"routes\":[{}]", routes.join(","));
@@ -156,6 +174,8 @@ pub struct Shared {
     pub(crate) epoch_monotonic_ns: u64,
     counters: Vec<Counters>,
     requests_begun: AtomicU64,
+    /// Calls of gRPC.
+    calls_begun: AtomicU64,
     /// Requests of each route.
     route_requests: Vec<AtomicU64>,
     /// Streams of events of each route, and at the end of those without one.
@@ -183,6 +203,7 @@ impl Shared {
             epoch_monotonic_ns,
             counters: (0..workers).map(|_| Counters::default()).collect(),
             requests_begun: AtomicU64::new(0),
+            calls_begun: AtomicU64::new(0),
             route_requests,
             streams_begun,
             first_request_at: AtomicU64::new(u64::MAX),
@@ -197,6 +218,11 @@ impl Shared {
         let mut stats = Stats::sums(&self.counters);
         stats.accepted_by_worker = self.counters.iter().map(accepted).collect();
         stats.accepted = stats.accepted_by_worker.iter().sum();
+        let of_status = |place: usize| {
+            let of_worker = |worker: &Counters| worker.grpc_statuses[place].load(Ordering::Relaxed);
+            self.counters.iter().map(of_worker).sum()
+        };
+        stats.grpc_statuses = (0..GRPC_STATUSES).map(of_status).collect();
         let ended = stats.answered
             + stats.reset
             + stats.closed
@@ -223,6 +249,11 @@ impl Shared {
     /// Returns the number of the next request of the process, from zero.
     pub(crate) fn next_index(&self) -> u64 {
         self.requests_begun.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Returns the number of the next call of gRPC of the process, from 1.
+    pub(crate) fn take_call(&self) -> u64 {
+        self.calls_begun.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Counts a request of a route, over all workers. Returns true if its response
@@ -303,6 +334,9 @@ impl Shared {
     }
 }
 
+/// Statuses of gRPC that are counted: those with a name.
+const GRPC_STATUSES: usize = 17;
+
 /// Counters of one worker: written by it alone, read by any thread. Alone on its cache lines, to
 /// avoid false sharing between workers.
 #[derive(Debug, Default)]
@@ -319,6 +353,10 @@ pub(crate) struct Counters {
     pub(crate) event_streams: AtomicU64,
     pub(crate) events: AtomicU64,
     pub(crate) event_streams_cut: AtomicU64,
+    pub(crate) grpc_calls: AtomicU64,
+    pub(crate) grpc_received: AtomicU64,
+    pub(crate) grpc_messages: AtomicU64,
+    pub(crate) grpc_statuses: [AtomicU64; GRPC_STATUSES],
     pub(crate) tls_handshakes: AtomicU64,
     pub(crate) tls_resumed: AtomicU64,
     pub(crate) tls_failures: AtomicU64,
@@ -354,6 +392,7 @@ mod tests {
              \"blackholed\":3,\"partial\":4,\"garbage\":7,\"reset_streams\":6,\"abandoned\":0,\
              \"owed\":10,\"bad_requests\":0,\"refused\":9,\"refused_by_fault\":7,\
              \"event_streams\":0,\"events\":0,\"event_streams_cut\":0,\
+             \"grpc_calls\":0,\"grpc_received\":0,\"grpc_messages\":0,\
              \"tls_handshakes\":3,\"tls_resumed\":0,\"tls_failures\":0,\
              \"accepted_by_worker\":[2, 1]}"
         );

@@ -22,6 +22,8 @@ pub(crate) struct StreamHead {
     fixed: FieldList,
     /// The same of counters and refusals.
     own: FieldList,
+    /// The same of calls of gRPC.
+    calls: FieldList,
     /// The same of each route.
     of_routes: Vec<FieldList>,
     length: Vec<u8>,
@@ -34,6 +36,7 @@ impl StreamHead {
         let behaviour = &shared.behaviour;
         let fixed = fields(behaviour, None);
         let own = fields(&behaviour.without_events(), None);
+        let calls = call_fields(behaviour);
         let of_routes = behaviour.routes.iter();
         let of_routes =
             of_routes.map(|prepared| fields(behaviour, Some(&prepared.route))).collect();
@@ -42,6 +45,7 @@ impl StreamHead {
             shared,
             fixed,
             own,
+            calls,
             of_routes,
             length: number(),
             received: number(),
@@ -58,8 +62,9 @@ impl StreamHead {
         now: Nanos,
         push: impl FnOnce(&[(&[u8], &[u8])]),
     ) {
-        let StreamHead { shared, fixed, own, of_routes, length, received, sent } = self;
+        let StreamHead { shared, fixed, own, calls, of_routes, length, received, sent } = self;
         let fixed = match response.route {
+            _ if response.call.is_some() => calls,
             None if response.kind == ResponseKind::Ordinary => fixed,
             None => own,
             Some(routed) => &of_routes[usize::from(routed.index)],
@@ -93,4 +98,12 @@ impl StreamHead {
 fn fields(behaviour: &Behaviour, route: Option<&Route>) -> FieldList {
     let fields = behaviour.fields(route).into_iter();
     fields.map(|(name, value)| (name.to_ascii_lowercase().into(), value.into())).collect()
+}
+
+/// Returns the fields of responses to calls of gRPC.
+fn call_fields(behaviour: &Behaviour) -> FieldList {
+    let mut fields = fields(&behaviour.without_events(), None);
+    fields.retain(|(name, _)| name != b"content-type");
+    fields.insert(0, (b"content-type".to_vec(), b"application/grpc".to_vec()));
+    fields
 }

@@ -1,6 +1,7 @@
 //! HTTP/2 in the responder: the choice of a connection's protocol by its first bytes, requests and
 //! responses of streams, and the end of a connection by GOAWAY.
 
+use weir_http::grpc::GrpcStatus;
 use weir_http::h2::ErrorCode;
 use weir_http::h2::frame::PREFACE;
 use weir_io::{ConnId, Nanos};
@@ -9,6 +10,7 @@ use super::{Responder, Waiting};
 use crate::action::{Action, Due};
 use crate::connection::Protocol;
 use crate::fault::FaultKind;
+use crate::grpc::CallReply;
 use crate::http_version::HttpVersion;
 use crate::http2::{Http2, Owed, ServedEvent};
 use crate::request::BadRequest;
@@ -74,7 +76,10 @@ impl Responder {
         for event in events.drain(..) {
             match event {
                 ServedEvent::Request(stream, Ok(request)) => {
-                    self.take_request(conn, stream, &request, at);
+                    self.take_request(conn, stream, &request, None, at);
+                }
+                ServedEvent::Call(stream, request, body) => {
+                    self.take_request(conn, stream, &request, Some(&body), at);
                 }
                 ServedEvent::Request(stream, Err(bad)) => self.refuse_fields(conn, stream, bad, at),
                 ServedEvent::Reset(stream) => self.abandon(conn, stream),
@@ -139,6 +144,9 @@ impl Responder {
         part: Part,
         now: Nanos,
     ) {
+        if let Some(call) = &response.call {
+            return self.push_call(conn, response, call, part, now);
+        }
         let Some(http2) = self.connections[conn.index()].http2() else { return };
         let stream = response.stream;
         let own_body = response.own_body(&self.shared);
@@ -157,13 +165,61 @@ impl Responder {
             }
         } else if response.events.is_some() {
             let push = |out: &mut _| response.push_event(&self.shared, part, now, out);
-            http2.push_text(stream, part.is_last(), push);
+            http2.push_text(stream, part.is_last(), false, push);
         }
         if bytes > 0 {
             let body = response.route_body(&self.shared);
             http2.push_body(stream, body, part.range(bytes), part.is_last());
         }
         if has_ended {
+            self.end_stream(conn, stream, now);
+        }
+        self.flush_later(conn);
+    }
+
+    /// Queues a part of the response to a call of gRPC. `now` becomes its send time stamp.
+    #[cold]
+    fn push_call(
+        &mut self,
+        conn: ConnId,
+        response: &Response,
+        call: &CallReply,
+        part: Part,
+        now: Nanos,
+    ) {
+        let Some(http2) = self.connections[conn.index()].http2() else { return };
+        let (stream, is_ok) = (response.stream, call.status == GrpcStatus::OK);
+        if part.has_head() {
+            let status = call.status.0.to_string();
+            self.stream_head.with_fields(response, None, now, |fields| match is_ok {
+                true => drop(http2.server.respond(stream, response.status, fields, false)),
+                // Trailers alone, which are a head.
+                false => {
+                    let message = (&b"grpc-message"[..], &b"fault of weir serve"[..]);
+                    let own = [(&b"grpc-status"[..], status.as_bytes()), message];
+                    let fields = [fields, &own].concat();
+                    http2.server.respond(stream, response.status, &fields, true);
+                }
+            });
+        }
+        let has_message = match &call.message {
+            Some(message) => {
+                let range = part.range(message.len() as u64);
+                let (begin, end) = (range.start as usize, range.end as usize);
+                let push = |out: &mut Vec<u8>| out.extend_from_slice(&message[begin..end]);
+                http2.push_text(stream, part.is_last(), true, push);
+                part.is_last()
+            }
+            None if part.has_head() => false,
+            None => {
+                let push = |out: &mut _| response.push_event(&self.shared, part, now, out);
+                http2.push_text(stream, part.is_last(), true, push);
+                true
+            }
+        };
+        let is_end = !is_ok || part.is_last();
+        self.accounts.sent_call(is_end.then_some(call.status), has_message.into());
+        if !is_ok {
             self.end_stream(conn, stream, now);
         }
         self.flush_later(conn);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{ArgAction, Args};
 use weir_io::EngineChoice;
 use weir_serve::{
-    Delay, Drip, EventCut, EventData, EventStall, EventStream, ExtraHeader, Fault, HttpVersion,
-    Mode, Stall, TlsVersion,
+    Delay, Drip, EventCut, EventData, EventStall, EventStream, ExtraHeader, Fault, GrpcFault,
+    HttpVersion, Mode, Stall, TlsVersion,
 };
 use weir_text::units::{parse_bytes, parse_count, parse_duration_ns};
 
@@ -96,9 +96,9 @@ pub(crate) struct ResponseArgs {
     /// Status code
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) status: u16,
-    /// Body size in bytes
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, default_value = "14")]
-    pub(crate) size: u64,
+    /// Body size in bytes [default: 14, and of gRPC the request's message]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub(crate) size: Option<u64>,
     /// Chunked transfer coding, with chunks of this size [default size: 16Ki]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, num_args = 0..=1,
           default_missing_value = "16Ki", conflicts_with = "until_close")]
@@ -237,6 +237,9 @@ pub(crate) struct FaultArgs {
     /// Inject faults: reset:0.01, blackhole:1/1000, … (see below); repeatable
     #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<Fault>,
+    /// Answer every N-th call of gRPC with this status: 14@1/100; repeatable
+    #[arg(long, value_name = "STATUS@1/N")]
+    pub(crate) grpc_status: Vec<GrpcFault>,
     /// Seed of random delays and faults
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

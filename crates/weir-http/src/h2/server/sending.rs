@@ -55,6 +55,26 @@ impl H2Server {
         true
     }
 
+    /// Ends a response with trailers. Returns false if the stream has ended, or a part of the body
+    /// still waits for windows; nothing is sent then. The names have no upper-case letters.
+    pub fn send_trailers(&mut self, stream: u32, fields: &[(&[u8], &[u8])]) -> bool {
+        let session = &mut self.session;
+        let Some(slot) = session.answerable(stream) else { return false };
+        let state = session.streams.state(slot);
+        if !state.has_head || !state.pending.is_empty() {
+            return false;
+        }
+        state.is_answered = true;
+        let ServerSession { link, block, .. } = session;
+        block.clear();
+        link.encoder.begin(block);
+        fields.iter().for_each(|(name, value)| link.encoder.field(name, value, block));
+        let frame_bytes_max = link.frame_bytes_max();
+        push_headers(&mut link.out, stream, block, true, frame_bytes_max);
+        session.remove_if_ended(slot);
+        true
+    }
+
     /// Returns the number of bytes of a response that can be sent on a stream at once: 0 while
     /// earlier ones wait, or if the stream has ended.
     pub fn room(&mut self, stream: u32) -> usize {
