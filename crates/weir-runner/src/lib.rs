@@ -52,7 +52,7 @@ pub use runner::{PreparedRun, Runner};
 pub use spec::credentials::{self, REDACTED};
 pub use spec::{
     AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, ExpectSpec, FormField,
-    FormValue, HttpChoice, HttpSpec, InputFile, ListSource, ListSpec, LoadSpec, MessageSpec, Pin,
+    FormValue, GrpcSpec, HttpChoice, HttpSpec, InputFile, ListSource, ListSpec, LoadSpec, MessageSpec, Pin,
     RedactionSpec, ReplaySpec, RequestSpec, RowsOrder, RunSpec, SPEC_VERSION, ScriptSpec,
     TargetSpec, TemplateSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };

@@ -1,22 +1,24 @@
 //! The runner of this machine.
 
+use weir_grpc::{MethodName, Schema};
 use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::Plan;
 
 use crate::access::MachineAccess;
 use crate::after::prove_client;
-use crate::before::preflight::ExchangeTrace;
+use crate::before::preflight::{ExchangeTrace, reflection};
 use crate::before::selfcheck::{self, NoiseFloor};
 use crate::errors::Error;
 use crate::finished::Finished;
 use crate::interrupts::Interrupts;
 use crate::local_run::LocalRun;
 use crate::observer::{Observer, Silent};
+use crate::prepare::grpc::SchemaPeer;
 use crate::prepare::plan::{plan, plan_at};
 use crate::prepare::watchdog::OnStuck;
 use crate::runner::{PreparedRun, Runner};
 use crate::spec::url::Url;
-use crate::spec::{BodySpec, RunSpec};
+use crate::spec::{BodySpec, GrpcSpec, RunSpec};
 use crate::start_gate::StartGate;
 
 /// Carries out runs on this machine.
@@ -57,7 +59,9 @@ impl LocalRunner {
     /// Plans a run: resolves the target, reads the files, and loads and sets up the script. If the
     /// target has several addresses, it connects to each. Nothing is sent.
     fn plan(&self, spec: &RunSpec, observer: &mut dyn Observer) -> Result<LocalRun, Error> {
-        let planned = plan(spec, &self.access, &self.on_stuck, observer)?;
+        let load_schema =
+            |peer: &SchemaPeer<'_>, method: &MethodName| reflection::load(spec, peer, method);
+        let planned = plan(spec, &self.access, &self.on_stuck, &load_schema, observer)?;
         if spec.checks.prove_client {
             prove_client::is_provable(spec, &planned.draft.plan)?;
         }
@@ -78,6 +82,7 @@ impl LocalRunner {
             Some(BodySpec::File(_)) => None,
             body => body,
         };
+        spec.grpc.iter_mut().for_each(without_schema);
         // `Auto` would probe the kernel for io_uring.
         spec.engine.io = EngineChoice::Only(Engine::Epoll);
         spec.replay = None;
@@ -86,7 +91,8 @@ impl LocalRunner {
         }
         let url = Url::of(&spec.target)?;
         let address = Endpoint::Tcp(([127, 0, 0, 1], url.port()).into());
-        let planned = plan_at(&spec, &url, None, &OnStuck::default(), |_| Ok(vec![address]))?;
+        let planned =
+            plan_at(&spec, &url, None, &OnStuck::default(), &no_schema, |_| Ok(vec![address]))?;
         Ok(planned.draft.0.plan)
     }
 
@@ -100,9 +106,13 @@ impl LocalRunner {
         interrupts: &Interrupts,
     ) -> Result<Option<NoiseFloor>, Error> {
         // Nothing is ever sent there.
+        let mut spec = spec.clone();
+        spec.grpc.iter_mut().for_each(without_schema);
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 9).into());
         let url = Url::of(&spec.target)?;
-        let draft = plan_at(spec, &url, None, &OnStuck::default(), |_| Ok(vec![nowhere]))?.draft;
+        let draft =
+            plan_at(&spec, &url, None, &OnStuck::default(), &no_schema, |_| Ok(vec![nowhere]))?
+                .draft;
         let job = draft.job(None, None, Vec::new());
         let floor = selfcheck::measure(&job, interrupts)?;
         let (io, advice) = (job.plan.io, selfcheck::trust);
@@ -122,6 +132,17 @@ impl Runner for LocalRunner {
     fn idle_latency(&self, spec: &RunSpec, interrupts: &Interrupts) -> Result<Option<u64>, Error> {
         self.plan(spec, &mut Silent)?.idle_latency(interrupts)
     }
+}
+
+/// Makes the calls of gRPC independent of a schema, where nothing is sent.
+fn without_schema(grpc: &mut GrpcSpec) {
+    grpc.protos.clear();
+    grpc.is_binary = true;
+}
+
+/// Loads no schema, where nothing is sent.
+fn no_schema(_: &SchemaPeer<'_>, _: &MethodName) -> anyhow::Result<Schema> {
+    anyhow::bail!("no schema is loaded where nothing is sent")
 }
 
 #[cfg(test)]

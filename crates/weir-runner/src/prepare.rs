@@ -7,6 +7,7 @@ pub(crate) mod connections;
 pub(crate) mod draft;
 pub(crate) mod expect;
 pub(crate) mod form;
+pub(crate) mod grpc;
 pub(crate) mod http;
 pub(crate) mod list;
 pub(crate) mod location;

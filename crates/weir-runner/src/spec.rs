@@ -7,6 +7,7 @@ mod compat;
 pub mod credentials;
 mod engine;
 mod expect;
+mod grpc;
 mod http;
 mod input_file;
 mod list;
@@ -26,6 +27,7 @@ pub use checks::{CheckSpec, WitnessChoice};
 pub use compat::{CompatSpec, Dialect};
 pub use engine::{EngineSpec, Pin};
 pub use expect::ExpectSpec;
+pub use grpc::GrpcSpec;
 pub use http::{HttpChoice, HttpSpec};
 pub use input_file::InputFile;
 pub use list::{ListSource, ListSpec};
@@ -68,6 +70,9 @@ pub struct RunSpec {
     /// Request that is sent, unless a script makes others.
     #[serde(default)]
     pub request: RequestSpec,
+    /// Method of gRPC that requests call; null for requests of HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grpc: Option<GrpcSpec>,
     /// List of requests that are sent in its place, with what it leaves out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<ListSpec>,
@@ -175,7 +180,10 @@ impl RunSpec {
         let replay = self.replay.as_mut().map(|it| (Some(InputRole::Replay), &mut it.file));
         let list = list.into_iter().chain(replay);
         let rows = self.templates.rows.as_mut().map(|file| (Some(InputRole::Rows), file));
-        script.into_iter().chain(body).chain(list).chain(rows).chain(self.tls.files())
+        let protos = self.grpc.iter_mut().flat_map(|grpc| &mut grpc.protos);
+        let protos = protos.map(|file| (Some(InputRole::Proto), file));
+        let files = script.into_iter().chain(body).chain(list).chain(rows).chain(protos);
+        files.chain(self.tls.files())
     }
 
     /// Returns the paths of the files that the run names and whose content is not kept.
@@ -191,6 +199,7 @@ impl RunSpec {
     /// # Errors
     /// When one cannot be read.
     pub fn read_files(&mut self) -> Result<(), Error> {
+        self.grpc.as_mut().map_or(Ok(()), GrpcSpec::keep_schema)?;
         for (_, file) in self.files().filter(|(_, file)| file.content.is_none()) {
             let content = fs::read(&file.path);
             let content = content.with_context(|| format!("{} cannot be read", shown(&file.path)));

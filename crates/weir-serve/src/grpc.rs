@@ -52,6 +52,11 @@ pub(crate) fn is_call(content_type: &[u8]) -> bool {
     content_type.starts_with(b"application/grpc")
 }
 
+/// True if a call is one of server reflection, which this server does not have.
+fn is_reflection(path: &[u8]) -> bool {
+    path.starts_with(b"/grpc.reflection.")
+}
+
 /// The body of a call's request, as far as it has arrived.
 #[derive(Debug)]
 pub(crate) struct CallBody {
@@ -73,9 +78,11 @@ pub(crate) struct CallReply {
 }
 
 impl CallBody {
-    pub(crate) fn new() -> CallBody {
+    /// Makes the body of a call of this path, of which nothing has arrived.
+    pub(crate) fn new(path: &[u8]) -> CallBody {
         let splitter = GrpcSplitter::new(MESSAGE_BYTES_MAX);
-        CallBody { splitter, messages: 0, last: Vec::new(), refusal: None }
+        let refusal = is_reflection(path).then_some(UNIMPLEMENTED);
+        CallBody { splitter, messages: 0, last: Vec::new(), refusal }
     }
 
     /// Reads a part of the body.
@@ -106,7 +113,7 @@ impl CallBody {
     }
 }
 
-/// A message that is compressed.
+/// A message that is compressed, or a method that does not exist.
 const UNIMPLEMENTED: GrpcStatus = GrpcStatus(12);
 
 /// A message that is too long.
@@ -174,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_last_message_is_returned() {
-        let mut body = CallBody::new();
+        let mut body = CallBody::new(b"/a.B/C");
         assert_eq!((body.status(), &*body.echo()), (GrpcStatus::OK, &b"\0\0\0\0\0"[..]));
         body.receive(b"\0\0\0\0\x01a\0\0\0");
         assert_eq!((body.status(), body.messages), (INTERNAL, 1));

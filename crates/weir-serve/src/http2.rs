@@ -147,12 +147,12 @@ impl Http2 {
                             continues.push(stream);
                         }
                         if request.is_call {
-                            calls.insert(stream, CallBody::new());
+                            calls.insert(stream, CallBody::new(fields.path()));
                         }
                         streams.insert(stream, Stream::Arriving(request));
                     }
                     Ok(request) if request.is_call => {
-                        let body = Box::new(CallBody::new());
+                        let body = Box::new(CallBody::new(fields.path()));
                         events.push(ServedEvent::Call(stream, request, body));
                     }
                     request => events.push(ServedEvent::Request(stream, request)),

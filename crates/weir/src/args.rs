@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 mod engine;
 mod expect;
 pub(crate) mod fleet;
+mod grpc;
 mod help;
 mod hints;
 pub(crate) mod history;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use weir_text::Setting;
-use weir_text::setting::{BODY, CA_FILE, CERT, LIST, REPLAY, ROWS, SCRIPT};
+use weir_text::setting::{BODY, CA_FILE, CERT, GRPC_PROTO, LIST, REPLAY, ROWS, SCRIPT};
 
 /// File that the run read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,8 @@ pub enum InputRole {
     Replay,
     /// The rows with values of templates (`--rows`).
     Rows,
+    /// The schema of a method of gRPC (`--proto`).
+    Proto,
     /// The certificates to trust (`--cacert`).
     CaFile,
     /// The client's certificate (`--cert`), if the file holds no private key.
@@ -48,6 +50,7 @@ impl InputRole {
             InputRole::List => LIST,
             InputRole::Replay => REPLAY,
             InputRole::Rows => ROWS,
+            InputRole::Proto => GRPC_PROTO,
             InputRole::CaFile => CA_FILE,
             InputRole::CertFile => CERT,
         }

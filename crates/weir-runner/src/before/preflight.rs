@@ -3,6 +3,7 @@
 
 mod event_stream;
 mod link;
+pub(crate) mod reflection;
 mod result;
 mod streams;
 mod trace;
@@ -185,7 +186,9 @@ impl OnBackend for Attempt<'_> {
         let started = backend.now();
         let failed = |error| PreflightFailure::of_connect(draft, &error);
         let until = started.after(patience_ns(draft));
-        let mut link = Link::connect(backend, draft, until).map_err(failed)?;
+        let mut link =
+            Link::connect(backend, draft.plan.connection.source(0), &draft.endpoint, until)
+                .map_err(failed)?;
         result.step("connect", started, link.now());
         if let Some(config) = &draft.tls {
             link.complete_handshake(config).map_err(failed)?;
@@ -319,10 +322,12 @@ impl OnBackend for Hello<'_> {
 
     fn run<B: Backend>(self, mut backend: B) -> bool {
         let until = backend.now().after(patience_ns(self.0));
-        let received = Link::connect(backend, self.0, until).and_then(|mut link| {
-            link.send(&HELLO)?;
-            link.receive()
-        });
+        let received =
+            Link::connect(backend, self.0.plan.connection.source(0), &self.0.endpoint, until)
+                .and_then(|mut link| {
+                    link.send(&HELLO)?;
+                    link.receive()
+                });
         // An alert or a handshake message (RFC 8446 §5.1).
         received.is_ok_and(|bytes| matches!(bytes[..], [0x15 | 0x16, 3, ..]))
     }

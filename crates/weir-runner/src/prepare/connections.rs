@@ -154,6 +154,7 @@ mod tests {
             &spec,
             &MachineAccess::Full,
             &OnStuck::default(),
+            &|_, _| unreachable!("no call of gRPC"),
             &mut Silent,
         )?
         .draft)

@@ -38,16 +38,20 @@ pub(crate) struct PreparedChecks {
 }
 
 impl ExpectationParser {
-    /// Parses the expectations of the command line.
+    /// Parses the expectations of the command line. The status of calls of gRPC is OK unless they
+    /// have another one.
     ///
     /// # Errors
     /// When one is none, or two contradict each other.
-    pub(crate) fn new(spec: &ExpectSpec) -> Result<ExpectationParser> {
+    pub(crate) fn new(spec: &ExpectSpec, is_grpc: bool) -> Result<ExpectationParser> {
         if !(1..=BODY_MAX_BYTES).contains(&spec.body_max_bytes) {
             bail!("{EXPECT_MAX_BODY} is from 1 byte to 1 GiB");
         }
         let failed = |error: ExpectError| anyhow!("{EXPECT}: {error}");
-        let common = parsed(&spec.all).map_err(failed)?;
+        let mut common = parsed(&spec.all).map_err(failed)?;
+        if is_grpc && !common.iter().any(Expectation::is_of_grpc) {
+            common.extend("grpc-status=0".parse::<Expectation>());
+        }
         let shared = Arc::new(Expectations::new(&common, &[]).map_err(failed)?);
         Ok(ExpectationParser { spec: spec.clone(), common, shared, rows: Vec::new(), own: 0 })
     }

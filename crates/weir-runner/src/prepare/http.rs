@@ -20,7 +20,7 @@ const ALPN_HTTP11: &[u8] = b"http/1.1";
 /// When the version excludes another choice of the run; the message names both flags.
 pub(crate) fn version(spec: &RunSpec, url: &Url) -> Result<Option<HttpPlan>> {
     let needs_http1 = what_needs_http1(spec);
-    let wants_http2 = spec.http.streams.is_some();
+    let wants_http2 = spec.http.streams.is_some() || spec.grpc.is_some();
     match spec.http.version {
         HttpChoice::Auto if wants_http2 => {}
         // A script's string may hold more requests than a connection has streams.

@@ -28,6 +28,7 @@ use crate::digest::sha256;
 use crate::errors::shown;
 use crate::prepare::body::REQUEST_MAX_BYTES;
 use crate::prepare::expect::{ExpectationParser, PreparedChecks};
+use crate::prepare::grpc::GrpcCalls;
 use crate::prepare::redaction::Redaction;
 use crate::spec::url::Url;
 use crate::spec::{BodySpec, InputFile, ListSource, ListSpec, ReplaySpec, RunSpec};
@@ -263,8 +264,8 @@ impl List {
         anyhow!("{}{}: {error:#}", self.place, row.line)
     }
 
-    /// Prepares the requests of the rows for the server of `url`. `headers` are those of all, and
-    /// `body` that of rows without one; `expectations` are those of all.
+    /// Prepares the requests of the rows for the server of `url`. `headers` are those of all, which
+    /// are `calls` of gRPC if those are given, and `body` that of rows without one; `expectations` are those of all.
     ///
     /// # Errors
     /// When a row is of another origin, or is no request that can be sent.
@@ -272,7 +273,7 @@ impl List {
         &self,
         spec: &RunSpec,
         url: &Url,
-        headers: &[(String, String)],
+        (headers, calls): (&[(String, String)], Option<&GrpcCalls>),
         body: Option<&[u8]>,
         mut expectations: ExpectationParser,
     ) -> Result<PreparedList> {
@@ -283,6 +284,7 @@ impl List {
             list: list.clone(),
             url: url.clone(),
             headers: headers.to_vec(),
+            calls: calls.cloned(),
             body: body.map(<[u8]>::to_vec),
         };
         let mut names = Names::new(groups(list)?);

@@ -23,6 +23,7 @@ use crate::access::MachineAccess;
 use crate::observer::Observer;
 use crate::prepare::draft::Draft;
 use crate::prepare::expect::body_budget;
+use crate::prepare::grpc::{GrpcCalls, LoadSchema, SchemaPeer};
 use crate::prepare::list::{List, PreparedList, Replay, StreamFacts};
 use crate::prepare::location::is_local;
 use crate::prepare::redaction::Redaction;
@@ -31,7 +32,7 @@ use crate::prepare::script::Scripts;
 use crate::prepare::server_wait::ServerWait;
 use crate::prepare::threads::Cpus;
 use crate::prepare::watchdog::OnStuck;
-use crate::prepare::{addresses, connections, http, messages, open_loop, parts, reach, tls};
+use crate::prepare::{addresses, connections, grpc, http, messages, open_loop, parts, reach, tls};
 use crate::spec::url::Url;
 use crate::spec::{LoadSpec, RunSpec, SPEC_VERSION, TargetSpec};
 
@@ -60,6 +61,7 @@ pub(crate) fn plan(
     spec: &RunSpec,
     access: &MachineAccess,
     on_stuck: &OnStuck,
+    load_schema: LoadSchema<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Planned> {
     let permissions = access.permissions();
@@ -67,8 +69,9 @@ pub(crate) fn plan(
     let list = List::of(spec, access)?;
     let url = url_of(spec, list.as_ref())?;
     if spec.compat.is_some() {
-        let planned =
-            plan_at(spec, &url, list.as_ref(), on_stuck, |url| Ok(vec![reach::reach(url)?]))?;
+        let planned = plan_at(spec, &url, list.as_ref(), on_stuck, load_schema, |url| {
+            Ok(vec![reach::reach(url)?])
+        })?;
         if let (true, Endpoint::Tcp(address)) = (planned.scripts.is_some(), &planned.draft.endpoint)
         {
             reach::first_of(&url, [*address])?;
@@ -77,7 +80,7 @@ pub(crate) fn plan(
     }
     let wait = ServerWait::new(&spec.target);
     let mut note = None;
-    let mut planned = plan_at(spec, &url, list.as_ref(), on_stuck, |url| {
+    let mut planned = plan_at(spec, &url, list.as_ref(), on_stuck, load_schema, |url| {
         let found = wait.retry(|| url.resolve(spec.target.unix.as_deref()), observer);
         let all = found.map_err(|failure| wait.give_up(failure, "check the name"))?;
         let mut all = addresses::of_family(&url.host, all, spec.target.family)?;
@@ -107,10 +110,11 @@ pub(crate) fn plan_at(
     url: &Url,
     list: Option<&List>,
     on_stuck: &OnStuck,
+    load_schema: LoadSchema<'_>,
     resolve: impl FnOnce(&Url) -> Result<Vec<Endpoint>>,
 ) -> Result<Planned> {
     check_spec(spec)?;
-    let (mut notes, mut inputs, headers) = (Vec::new(), Vec::new(), headers(spec));
+    let (mut notes, mut inputs, mut headers) = (Vec::new(), Vec::new(), headers(spec));
     let mut redaction = Redaction::of(spec);
     list.iter().for_each(|list| redaction.learn(&list.rows));
     let http = http::version(spec, url)?;
@@ -120,13 +124,23 @@ pub(crate) fn plan_at(
     let mut scripts = Scripts::load(spec, url, &headers, threads_max, on_stuck)?;
     inputs.extend(scripts.as_ref().and_then(|scripts| scripts.input.clone()));
     let (endpoint, destinations) = endpoints(spec, url, scripts.as_mut(), resolve)?;
+    let calls = calls(spec, url, (&endpoint, tls.as_ref()), &headers, load_schema, &mut inputs)?;
+    calls.iter().for_each(|calls| calls.add_headers(&mut headers));
+    let url = &calls.as_ref().map_or_else(|| Ok(url.clone()), |calls| calls.url(url))?;
     let shares_cpus = destinations.iter().chain([&endpoint]).any(|to| is_local(to) == Some(true));
     let least = connections::threads_min(spec.load.most_connections(), scripts.is_some());
     let threads = cpus.threads(spec, shares_cpus, least);
     notes.extend(cpus.notes(spec, &threads));
     let own_threads = threads.within_limits(&Root::machine())?;
-    let requests =
-        RequestSet::of(spec, url, &headers, list, scripts.as_mut(), own_threads, &mut inputs)?;
+    let requests = RequestSet::of(
+        spec,
+        url,
+        (&headers, calls.as_ref()),
+        list,
+        scripts.as_mut(),
+        own_threads,
+        &mut inputs,
+    )?;
     if let Some(list) = &requests.list {
         notes.extend(list.notes());
         redaction.hide(list.secrets.clone());
@@ -171,6 +185,20 @@ pub(crate) fn plan_at(
         ..messages::added_to(Job::new(plan, endpoint, requests.request), spec)?
     });
     Ok(Planned { draft, scripts, notes, redaction, inputs, stream })
+}
+
+/// Returns the calls of gRPC of a specification; `None` if it has none.
+fn calls(
+    spec: &RunSpec,
+    url: &Url,
+    (endpoint, tls): (&Endpoint, Option<&TlsConfig>),
+    headers: &[(String, String)],
+    load: LoadSchema<'_>,
+    inputs: &mut Vec<Input>,
+) -> Result<Option<GrpcCalls>> {
+    let source = spec.connection.source(0);
+    let peer = SchemaPeer { endpoint, source, tls, url, headers };
+    GrpcCalls::of(spec, &peer, load, inputs)
 }
 
 /// Returns the URL of the plan: that of the server if there is a list.
@@ -283,6 +311,7 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
         );
     }
     parts::check_spec(spec)?;
+    grpc::check_spec(spec)?;
     check_replay(spec)?;
     let load = &spec.load;
     let threads = spec.engine.threads.unwrap_or(1);

@@ -10,6 +10,7 @@ use weir_text::setting::{BODY, HEADER, HTTP, METHOD, URL};
 use crate::prepare::body::{Body, REQUEST_MAX_BYTES};
 use crate::prepare::expect::{ExpectationParser, PreparedChecks};
 use crate::prepare::form;
+use crate::prepare::grpc::GrpcCalls;
 use crate::prepare::list::{List, PreparedList};
 use crate::prepare::script::Scripts;
 use crate::spec::url::Url;
@@ -40,14 +41,14 @@ impl RequestSet {
     pub(crate) fn of(
         spec: &RunSpec,
         url: &Url,
-        headers: &[(String, String)],
+        (headers, calls): (&[(String, String)], Option<&GrpcCalls>),
         list: Option<&List>,
         scripts: Option<&mut Scripts>,
         threads: u32,
         inputs: &mut Vec<Input>,
     ) -> Result<RequestSet> {
         let body = spec.request.body.as_ref().map(Body::of).transpose()?;
-        let expectations = ExpectationParser::new(&spec.expect)?;
+        let expectations = ExpectationParser::new(&spec.expect, calls.is_some())?;
         if let Some(scripts) = scripts {
             let (method, request) = scripts.set_up(url, threads)?;
             let bytes = request.request("http").body().len() as u64;
@@ -57,12 +58,19 @@ impl RequestSet {
         }
         if let Some(list) = list {
             let body = body.map(|body| content(spec, &body, inputs)).transpose()?;
-            let list = list.prepare(spec, url, headers, body.as_deref(), expectations)?;
+            let list = list.prepare(spec, url, (headers, calls), body.as_deref(), expectations)?;
             inputs.extend(list.inputs.iter().cloned());
             let (method, request) = list.first.clone();
             let checks = list.checks.clone();
             return Ok(RequestSet { method, request, body_bytes: 0, list: Some(list), checks });
         }
+        let body = match calls {
+            None => body,
+            Some(calls) => {
+                let content = body.map(|body| content(spec, &body, inputs)).transpose()?;
+                Some(Body::Bytes(calls.body(content.as_deref())?))
+            }
+        };
         let (method, request) = request(spec, url, headers, body.as_ref(), inputs)?;
         let body_bytes = body.map_or(0, |body| body.len() as u64);
         let checks = expectations.finish(None, 0);
@@ -138,7 +146,12 @@ fn request(
     let (host, body_bytes) = (url.authority(), body.map(Body::len));
     let mut filled = Ok(());
     let fill = |room: &mut [u8]| {
-        filled = body.map_or(Ok(()), |body| fill(spec, body, room, inputs));
+        filled = match (body, &spec.grpc) {
+            (None, _) => Ok(()),
+            (Some(body), None) => fill(spec, body, room, inputs),
+            // It is made of content that was read.
+            (Some(body), Some(_)) => body.fill(room),
+        };
     };
     let request = Prepared::http1_filled(&method, &url.path, &host, headers, body_bytes, fill)
         .map_err(|error| anyhow!("{}: {error}", setting_of(&error)))?;

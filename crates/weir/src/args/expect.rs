@@ -17,7 +17,7 @@ const BODY_MAX_BYTES: u64 = 1 << 30;
 #[command(next_help_heading = HEADING)]
 pub(crate) struct ExpectArgs {
     /// Count a response as bad unless it has this: status=200-299 (instead of below 400),
-    /// header:NAME, header:NAME=VALUE, body~REGEX, json:/POINTER=VALUE, or same (all bodies of a
+    /// grpc-status=0,NOT_FOUND, header:NAME, header:NAME=VALUE, body~REGEX, json:/POINTER=VALUE, or same (all bodies of a
     /// name are equal); repeatable
     #[arg(long, value_name = "EXPECTATION")]
     expect: Vec<String>,

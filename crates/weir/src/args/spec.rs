@@ -9,6 +9,7 @@ use weir_runner::{RunSpec, credentials};
 use super::connection::ConnectionArgs;
 use super::engine::EngineArgs;
 use super::expect::ExpectArgs;
+use super::grpc::GrpcArgs;
 use super::list::RequestListArgs;
 use super::load::LoadArgs;
 use super::replay::ReplayArgs;
@@ -37,6 +38,9 @@ pub(crate) struct SpecArgs {
     /// Expectations of responses.
     #[command(flatten)]
     expect: ExpectArgs,
+    /// The method of gRPC.
+    #[command(flatten)]
+    grpc: GrpcArgs,
     /// TLS.
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
@@ -68,6 +72,7 @@ impl SpecArgs {
             templates: self.list.templates(self.may_have_fields(), self.load.seed),
             expect: self.expect.spec(),
             messages: self.expect.messages(),
+            grpc: self.grpc.spec(),
             http: self.connection.http(),
             tls: self.tls.spec(),
             script: self.request.script(self.target.script_args().cloned().collect()),

@@ -2,11 +2,13 @@
 //! step waits for the next event, at most until the end of the attempt.
 
 use std::io;
+use std::net::IpAddr;
 
-use weir_io::{Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, WaitPolicy};
+use weir_io::{
+    Backend, Close, ConnId, Endpoint, EventKind, Nanos, Segment, SocketOptions, WaitPolicy,
+};
 use weir_tls::TlsConfig;
 
-use crate::prepare::draft::Draft;
 use crate::prepare::wire::Wire;
 
 /// The only connection of the backend.
@@ -30,15 +32,19 @@ enum LinkStep {
 }
 
 impl<B: Backend> Link<B> {
-    /// Connects to the target of `draft`.
+    /// Connects to `endpoint`, from the address `source` if one is given.
     ///
     /// # Errors
     /// When that fails, or takes until `until`.
-    pub(super) fn connect(backend: B, draft: &Draft, until: Nanos) -> io::Result<Link<B>> {
+    pub(super) fn connect(
+        backend: B,
+        source: Option<IpAddr>,
+        endpoint: &Endpoint,
+        until: Nanos,
+    ) -> io::Result<Link<B>> {
         let mut link = Link { backend, wire: Wire::default(), plain: Vec::new(), until };
-        let source = draft.plan.connection.source(0);
         let options = SocketOptions { source, ..SocketOptions::default() };
-        link.backend.connect(CONN, &draft.endpoint, options);
+        link.backend.connect(CONN, endpoint, options);
         match link.step()? {
             LinkStep::Connected => Ok(link),
             LinkStep::Received(_) | LinkStep::Ended => {

@@ -7,12 +7,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_http::Prepared;
 use weir_list::{Row, RowBody, TableRows, Template, Values};
 use weir_result::document::{Input, InputRole};
-use weir_text::setting::{ALLOW_LOCAL, HTTP, ROWS, SKIP_OTHER_ORIGINS};
+use weir_text::setting::{ALLOW_LOCAL, GRPC, HTTP, LIST, ROWS, SKIP_OTHER_ORIGINS};
 
 use super::templates::{Marks, Templates};
 use crate::digest::sha256;
 use crate::errors::shown;
 use crate::prepare::form;
+use crate::prepare::grpc::GrpcCalls;
 use crate::spec::url::Url;
 use crate::spec::{BodySpec, FormField, FormValue, HttpChoice, ListSpec, RunSpec, credentials};
 
@@ -27,6 +28,8 @@ pub(super) struct Common {
     pub(super) headers: Vec<(String, String)>,
     /// Body of the command line, of rows without one.
     pub(super) body: Option<Vec<u8>>,
+    /// Method of gRPC that all call.
+    pub(super) calls: Option<GrpcCalls>,
     /// Templates of both.
     pub(super) templates: Templates,
 }
@@ -84,7 +87,10 @@ impl Common {
             };
             headers.push((name, value));
         }
-        let (body, input) = self.body(row, &mut marks)?;
+        let (body, input) = match &self.calls {
+            None => self.body(row, &mut marks)?,
+            Some(calls) => self.call_body(calls, row)?,
+        };
         Ok(MarkedRow { target, method: row.method.clone(), headers, body, input, marks })
     }
 
@@ -94,6 +100,10 @@ impl Common {
     /// When it is no URL and no path.
     pub(super) fn place(&self, row: &MarkedRow) -> Result<RowPlace> {
         let url = &self.url;
+        if let Some(calls) = self.calls.as_ref().filter(|_| row.target.starts_with('/')) {
+            let own = Url::parse(&format!("{}{}", url.origin(), row.target))?;
+            return Ok(RowPlace::Here(calls.url(&own)?.path));
+        }
         if row.target.starts_with('/') {
             let own = Url::parse(&format!("{}{}", url.origin(), row.target))?;
             return Ok(RowPlace::Here(own.path));
@@ -102,6 +112,10 @@ impl Common {
         let is_same = own.is_secure == url.is_secure
             && own.host.eq_ignore_ascii_case(&url.host)
             && own.port() == url.port();
+        let own = match &self.calls {
+            Some(calls) => calls.url(&own)?,
+            None => own,
+        };
         Ok(if is_same { RowPlace::Here(own.path) } else { RowPlace::Elsewhere(own.origin()) })
     }
 
@@ -185,6 +199,22 @@ impl Common {
             headers.push(("Authorization".to_owned(), credentials::basic(user), true));
         }
         headers
+    }
+
+    /// Returns the body of a row that is a call of gRPC, and the file that it was read from.
+    fn call_body(&self, calls: &GrpcCalls, row: &Row) -> Result<(Option<Vec<u8>>, Option<Input>)> {
+        if row.method.as_ref().is_some_and(|method| method != "POST") {
+            bail!("{GRPC} is POST: leave out its method");
+        }
+        let mut marks = Marks::default();
+        let (content, input) = self.body(row, &mut marks)?;
+        if !marks.fields.is_empty() {
+            bail!(
+                "its body has a template, and {GRPC} encodes bodies before the load: give each body \
+                 as a row of {LIST}"
+            );
+        }
+        Ok((Some(calls.body(content.as_deref())?), input))
     }
 
     /// Returns the body of a row, and the file that it was read from.
