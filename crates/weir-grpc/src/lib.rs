@@ -1,5 +1,5 @@
-//! Schemas of gRPC: services and their methods, from .proto files, descriptor sets or the reflection
-//! of a server; and messages from JSON to protobuf and back.
+//! Schemas of gRPC: services and their methods, from .proto files, descriptor sets or the
+//! reflection of a server; and messages from JSON to protobuf and back.
 //!
 //! This crate opens no file and no socket: texts of files and messages of the reflection service go
 //! in. It knows neither HTTP nor the prefix of messages; a library compiles and transcodes.

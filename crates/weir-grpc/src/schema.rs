@@ -1,6 +1,6 @@
 //! A schema: files with services and messages, compiled or decoded.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use prost_reflect::{DescriptorPool, ServiceDescriptor};
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
@@ -50,7 +50,7 @@ impl Schema {
         if !texts.is_empty() {
             let names: Vec<String> = texts.iter().map(|file| file.name.clone()).collect();
             let mut resolver = ChainFileResolver::new();
-            resolver.add(Sources { files: texts, import });
+            resolver.add(SchemaSources { files: texts, import });
             resolver.add(GoogleFileResolver::new());
             let mut compiler = protox::Compiler::with_file_resolver(resolver);
             compiler.include_imports(true);
@@ -104,14 +104,14 @@ fn is_proto(name: &str) -> bool {
 }
 
 /// The files of a schema, and those that they import.
-struct Sources {
+struct SchemaSources {
     files: Vec<SchemaFile>,
     import: Box<ImportedFile>,
 }
 
-impl FileResolver for Sources {
+impl FileResolver for SchemaSources {
     fn resolve_path(&self, path: &Path) -> Option<String> {
-        let is_it = |file: &&SchemaFile| PathBuf::from(&file.name) == path;
+        let is_it = |file: &&SchemaFile| Path::new(&file.name) == path;
         self.files.iter().find(is_it).map(|file| file.name.clone())
     }
 

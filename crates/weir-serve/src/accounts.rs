@@ -95,8 +95,8 @@ impl Accounts {
         add(&self.counters().event_streams, 1);
     }
 
-    /// Makes a response that of a call, and counts it. `message_bytes` is the length of its message,
-    /// if that is not the request's.
+    /// Makes a response that of a call, and counts it. `message_bytes` is the length of its
+    /// message, if that is not the request's.
     #[cold]
     pub(crate) fn begin_call(
         &self,

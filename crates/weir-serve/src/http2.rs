@@ -158,16 +158,13 @@ impl Http2 {
                     request => events.push(ServedEvent::Request(stream, request)),
                 }
             }
-            ServerEvent::Data { stream, data, is_end: false } => {
+            ServerEvent::Data { stream, data, is_end } => {
                 if let Some(body) = calls.get_mut(&stream) {
                     body.receive(data);
                 }
-            }
-            ServerEvent::Data { stream, data, is_end: true } => {
-                if let Some(body) = calls.get_mut(&stream) {
-                    body.receive(data);
+                if is_end {
+                    events.extend(take_arrived(streams, calls, stream));
                 }
-                events.extend(take_arrived(streams, calls, stream));
             }
             ServerEvent::Trailers { stream, .. } => {
                 events.extend(take_arrived(streams, calls, stream));

@@ -265,7 +265,8 @@ impl List {
     }
 
     /// Prepares the requests of the rows for the server of `url`. `headers` are those of all, which
-    /// are `calls` of gRPC if those are given, and `body` that of rows without one; `expectations` are those of all.
+    /// are `calls` of gRPC if those are given, and `body` that of rows without one; `expectations`
+    /// are those of all.
     ///
     /// # Errors
     /// When a row is of another origin, or is no request that can be sent.

@@ -132,15 +132,9 @@ pub(crate) fn plan_at(
     let threads = cpus.threads(spec, shares_cpus, least);
     notes.extend(cpus.notes(spec, &threads));
     let own_threads = threads.within_limits(&Root::machine())?;
-    let requests = RequestSet::of(
-        spec,
-        url,
-        (&headers, calls.as_ref()),
-        list,
-        scripts.as_mut(),
-        own_threads,
-        &mut inputs,
-    )?;
+    let common = (&headers[..], calls.as_ref());
+    let requests =
+        RequestSet::of(spec, url, common, list, scripts.as_mut(), own_threads, &mut inputs)?;
     if let Some(list) = &requests.list {
         notes.extend(list.notes());
         redaction.hide(list.secrets.clone());
@@ -159,10 +153,7 @@ pub(crate) fn plan_at(
         tls: if url.is_secure { tls::plan(&spec.tls) } else { TlsPlan::default() },
         pacing: spec.engine.pacing.unwrap_or_else(|| cpus.pacing(own_threads)),
         io,
-        connection: ConnectionPlan {
-            destinations: destinations.iter().map(Endpoint::to_string).collect(),
-            ..spec.connection.clone()
-        },
+        connection: connection_plan(spec, &destinations),
         ..plan_of(spec, requests.list.as_ref())
     };
     check(&plan, scripts.as_ref(), requests.list.as_ref())?;
@@ -174,11 +165,7 @@ pub(crate) fn plan_at(
         body_budget: body_budget(spec, requests.checks.is_some()),
         ending: ending(spec),
         may_poll,
-        extras: Extras {
-            thread_rates: spec.compat.is_some() || scripts.as_ref().is_some_and(|it| it.has_done),
-            batch_times: spec.compat.is_some_and(|compat| compat.batch_times),
-            round_trips: spec.checks.preflight,
-        },
+        extras: extras(spec, scripts.as_ref()),
         times: requests.list.as_ref().and_then(PreparedList::times),
         list: requests.list.map(|list| list.list),
         expectations: requests.checks.map(|checks| checks.checks),
@@ -215,6 +202,21 @@ fn ending(spec: &RunSpec) -> Ending {
         needs_connection: !is_compat,
         ..Ending::default()
     }
+}
+
+/// Returns the measurements that a run has beyond those of all runs.
+fn extras(spec: &RunSpec, scripts: Option<&Scripts>) -> Extras {
+    Extras {
+        thread_rates: spec.compat.is_some() || scripts.is_some_and(|it| it.has_done),
+        batch_times: spec.compat.is_some_and(|compat| compat.batch_times),
+        round_trips: spec.checks.preflight,
+    }
+}
+
+/// Returns the plan of connections that go to `destinations`.
+fn connection_plan(spec: &RunSpec, destinations: &[Endpoint]) -> ConnectionPlan {
+    let destinations = destinations.iter().map(Endpoint::to_string).collect();
+    ConnectionPlan { destinations, ..spec.connection.clone() }
 }
 
 /// The address of the target, and the destinations of the connections, if these are partitioned.

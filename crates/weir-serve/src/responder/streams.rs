@@ -15,7 +15,8 @@ use crate::http_version::HttpVersion;
 use crate::http2::{Http2, Owed, ServedEvent};
 use crate::request::BadRequest;
 use crate::response::{GARBAGE, Part, Response, ResponseKind};
-use crate::stats::add;
+use crate::stats::{Shared, add};
+use crate::stream_head::StreamHead;
 
 /// Time that a client has to close a connection after GOAWAY, once all responses are sent. Closing
 /// at once would reset the connection under the frames that the client has still sent.
@@ -144,11 +145,19 @@ impl Responder {
         part: Part,
         now: Nanos,
     ) {
-        if let Some(call) = &response.call {
-            return self.push_call(conn, response, call, part, now);
-        }
         let Some(http2) = self.connections[conn.index()].http2() else { return };
         let stream = response.stream;
+        if let Some(call) = &response.call {
+            let (head, shared, is_ok) =
+                (&mut self.stream_head, &self.shared, call.status == GrpcStatus::OK);
+            let has_message = push_call(http2, head, shared, (response, call), part, now);
+            let status = (!is_ok || part.is_last()).then_some(call.status);
+            self.accounts.sent_call(status, has_message.into());
+            if !is_ok {
+                self.end_stream(conn, stream, now);
+            }
+            return self.flush_later(conn);
+        }
         let own_body = response.own_body(&self.shared);
         let bytes = response.sent_bytes();
         let mut has_ended = false;
@@ -172,54 +181,6 @@ impl Responder {
             http2.push_body(stream, body, part.range(bytes), part.is_last());
         }
         if has_ended {
-            self.end_stream(conn, stream, now);
-        }
-        self.flush_later(conn);
-    }
-
-    /// Queues a part of the response to a call of gRPC. `now` becomes its send time stamp.
-    #[cold]
-    fn push_call(
-        &mut self,
-        conn: ConnId,
-        response: &Response,
-        call: &CallReply,
-        part: Part,
-        now: Nanos,
-    ) {
-        let Some(http2) = self.connections[conn.index()].http2() else { return };
-        let (stream, is_ok) = (response.stream, call.status == GrpcStatus::OK);
-        if part.has_head() {
-            let status = call.status.0.to_string();
-            self.stream_head.with_fields(response, None, now, |fields| match is_ok {
-                true => drop(http2.server.respond(stream, response.status, fields, false)),
-                // Trailers alone, which are a head.
-                false => {
-                    let message = (&b"grpc-message"[..], &b"fault of weir serve"[..]);
-                    let own = [(&b"grpc-status"[..], status.as_bytes()), message];
-                    let fields = [fields, &own].concat();
-                    http2.server.respond(stream, response.status, &fields, true);
-                }
-            });
-        }
-        let has_message = match &call.message {
-            Some(message) => {
-                let range = part.range(message.len() as u64);
-                let (begin, end) = (range.start as usize, range.end as usize);
-                let push = |out: &mut Vec<u8>| out.extend_from_slice(&message[begin..end]);
-                http2.push_text(stream, part.is_last(), true, push);
-                part.is_last()
-            }
-            None if part.has_head() => false,
-            None => {
-                let push = |out: &mut _| response.push_event(&self.shared, part, now, out);
-                http2.push_text(stream, part.is_last(), true, push);
-                true
-            }
-        };
-        let is_end = !is_ok || part.is_last();
-        self.accounts.sent_call(is_end.then_some(call.status), has_message.into());
-        if !is_ok {
             self.end_stream(conn, stream, now);
         }
         self.flush_later(conn);
@@ -284,5 +245,47 @@ impl Owed {
     pub(super) fn by(response: &Response) -> Owed {
         let is_counted = response.kind == ResponseKind::Ordinary;
         Owed { is_counted, log_place: response.log_place }
+    }
+}
+
+/// Queues a part of the response to a call of gRPC. `now` becomes its send time stamp. Returns true
+/// if a message ends with it.
+#[cold]
+fn push_call(
+    http2: &mut Http2,
+    head: &mut StreamHead,
+    shared: &Shared,
+    (response, call): (&Response, &CallReply),
+    part: Part,
+    now: Nanos,
+) -> bool {
+    let stream = response.stream;
+    if part.has_head() {
+        let status = call.status.0.to_string();
+        head.with_fields(response, None, now, |fields| match call.status {
+            GrpcStatus::OK => drop(http2.server.respond(stream, response.status, fields, false)),
+            // Trailers alone, which are a head.
+            _ => {
+                let message = (&b"grpc-message"[..], &b"fault of weir serve"[..]);
+                let own = [(&b"grpc-status"[..], status.as_bytes()), message];
+                let fields = [fields, &own].concat();
+                http2.server.respond(stream, response.status, &fields, true);
+            }
+        });
+    }
+    match &call.message {
+        Some(message) => {
+            let bytes = part.range(message.len() as u64);
+            let range = bytes.start as usize..bytes.end as usize;
+            let push = |out: &mut Vec<u8>| out.extend_from_slice(&message[range]);
+            http2.push_text(stream, part.is_last(), true, push);
+            part.is_last()
+        }
+        None if part.has_head() => false,
+        None => {
+            let push = |out: &mut _| response.push_event(shared, part, now, out);
+            http2.push_text(stream, part.is_last(), true, push);
+            true
+        }
     }
 }

@@ -17,8 +17,8 @@ const BODY_MAX_BYTES: u64 = 1 << 30;
 #[command(next_help_heading = HEADING)]
 pub(crate) struct ExpectArgs {
     /// Count a response as bad unless it has this: status=200-299 (instead of below 400),
-    /// grpc-status=0,NOT_FOUND, header:NAME, header:NAME=VALUE, body~REGEX, json:/POINTER=VALUE, or same (all bodies of a
-    /// name are equal); repeatable
+    /// grpc-status=0,NOT_FOUND, header:NAME, header:NAME=VALUE, body~REGEX, json:/POINTER=VALUE, or
+    /// same (all bodies of a name are equal); repeatable
     #[arg(long, value_name = "EXPECTATION")]
     expect: Vec<String>,
     /// Measure each event of a text/event-stream: time to the first, gaps, events per second; by

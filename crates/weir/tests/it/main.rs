@@ -27,6 +27,7 @@ mod errors;
 mod expectations;
 mod fleet;
 mod growing;
+mod grpc;
 mod guides;
 mod help;
 mod history;

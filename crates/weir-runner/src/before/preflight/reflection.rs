@@ -11,7 +11,7 @@ use weir_http::{
     BodyBudget, Interest, Multiplexed, Prepared, ReceivedResponse, Request, StreamEventKind,
 };
 use weir_io::{Backend, BackendOptions, Clock, Engine, OnBackend};
-use weir_text::setting::{GRPC_BINARY, GRPC_PROTO};
+use weir_text::setting::{GRPC, GRPC_BINARY, GRPC_PROTO};
 
 use super::link::Link;
 use crate::observer::Silent;
@@ -37,49 +37,39 @@ pub(crate) fn load(spec: &RunSpec, peer: &SchemaPeer<'_>, method: &MethodName) -
     let attempt = || {
         let options =
             BackendOptions { clock: Clock::start(), connections: 1, backends: 1, waker: None };
-        weir_io::open(Engine::Epoll, options, Attempt { peer, method })
-            .unwrap_or_else(|error| Err(LoadFailure::Io(error)))
+        weir_io::open(Engine::Epoll, options, SchemaAttempt { peer, method }).unwrap_or_else(Err)
     };
-    match wait.retry(attempt, &mut Silent) {
-        Ok(Ok(schema)) => Ok(schema),
-        Ok(Err(error)) => Err(anyhow!("{error}")),
-        Err(failure) => {
-            let text = format!("no schema from {}: {failure}", peer.endpoint);
-            Err(wait
-                .give_up(text, &format!("give it with {GRPC_PROTO}, or use {GRPC_BINARY}"))
-                .into())
-        }
-    }
+    let loaded = wait.retry(attempt, &mut Silent).map_err(|error| {
+        let text = format!("no schema from {}: {error}", peer.endpoint);
+        wait.give_up(text, &format!("give it with {GRPC_PROTO}"))
+    })?;
+    loaded.map_err(|refusal| anyhow!("{GRPC}: {refusal}"))
 }
 
-/// The reason for a missing schema that another attempt may not have.
+/// The reason for a missing schema that another attempt would have too.
 #[derive(Debug, thiserror::Error)]
-enum LoadFailure {
+enum SchemaRefusal {
     #[error("{0}")]
-    Io(io::Error),
-    #[error("the server has no reflection")]
+    Schema(SchemaError),
+    #[error(
+        "the server has no reflection: give the schema with {GRPC_PROTO}, or use {GRPC_BINARY}"
+    )]
     NoReflection,
-    #[error("its reflection ended with {0}")]
+    #[error("the server's reflection ends with {0}: give the schema with {GRPC_PROTO}")]
     Status(GrpcStatus),
 }
 
-impl From<io::Error> for LoadFailure {
-    fn from(error: io::Error) -> LoadFailure {
-        LoadFailure::Io(error)
-    }
-}
-
 /// One attempt on its own connection.
-struct Attempt<'a> {
+struct SchemaAttempt<'a> {
     peer: &'a SchemaPeer<'a>,
     method: &'a MethodName,
 }
 
-impl OnBackend for Attempt<'_> {
-    type Output = Result<Result<Schema, SchemaError>, LoadFailure>;
+impl OnBackend for SchemaAttempt<'_> {
+    type Output = io::Result<Result<Schema, SchemaRefusal>>;
 
     fn run<B: Backend>(self, mut backend: B) -> Self::Output {
-        let Attempt { peer, method } = self;
+        let SchemaAttempt { peer, method } = self;
         let until = backend.now().after(PATIENCE_NS);
         let mut link = Link::connect(backend, peer.source, peer.endpoint, until)?;
         if let Some(config) = peer.tls {
@@ -93,25 +83,25 @@ impl OnBackend for Attempt<'_> {
             let mut is_known = true;
             while let Some(message) = reflection.request() {
                 let request = request(peer, &version.method(), &message)?;
-                let Response { status, messages } = call(&mut link, &mut client, &request)?;
+                let CallResponse { status, messages } = call(&mut link, &mut client, &request)?;
                 match status {
                     GrpcStatus::OK => {}
                     UNIMPLEMENTED => {
                         is_known = false;
                         break;
                     }
-                    status => return Err(LoadFailure::Status(status)),
+                    status => return Ok(Err(SchemaRefusal::Status(status))),
                 }
                 let message = messages.first().map_or(&[][..], Vec::as_slice);
                 if let Err(error) = reflection.receive(message) {
-                    return Ok(Err(error));
+                    return Ok(Err(SchemaRefusal::Schema(error)));
                 }
             }
             if is_known {
-                return Ok(reflection.finish());
+                return Ok(reflection.finish().map_err(SchemaRefusal::Schema));
             }
         }
-        Err(LoadFailure::NoReflection)
+        Ok(Err(SchemaRefusal::NoReflection))
     }
 }
 
@@ -128,13 +118,13 @@ fn request(peer: &SchemaPeer<'_>, method: &MethodName, message: &[u8]) -> io::Re
 }
 
 /// The response to a call.
-struct Response {
+struct CallResponse {
     status: GrpcStatus,
     messages: Vec<Vec<u8>>,
 }
 
-impl Response {
-    fn of(response: &ReceivedResponse<'_>) -> io::Result<Response> {
+impl CallResponse {
+    fn of(response: &ReceivedResponse<'_>) -> io::Result<CallResponse> {
         let fields = response.fields().filter(|(name, _)| *name == b"grpc-status");
         let status = fields.last().and_then(|(_, value)| GrpcStatus::of_field(value));
         let Some(status) = status else {
@@ -144,7 +134,7 @@ impl Response {
         let mut messages = Vec::new();
         let mut splitter = GrpcSplitter::new(SCHEMA_BYTES_MAX);
         splitter.receive(response.body, |message| messages.push(message.data.to_vec()));
-        Ok(Response { status, messages })
+        Ok(CallResponse { status, messages })
     }
 }
 
@@ -153,7 +143,7 @@ fn call<B: Backend>(
     link: &mut Link<B>,
     client: &mut H2Client,
     request: &Arc<Request>,
-) -> io::Result<Response> {
+) -> io::Result<CallResponse> {
     let (mut is_sent, mut events) = (false, Vec::new());
     loop {
         if !is_sent && client.capacity() > 0 {
@@ -171,7 +161,7 @@ fn call<B: Backend>(
             match event.kind {
                 StreamEventKind::Began { .. } | StreamEventKind::Message(_) => {}
                 StreamEventKind::Response { .. } => {
-                    let response = Response::of(&client.response(0));
+                    let response = CallResponse::of(&client.response(0));
                     client.forget_responses();
                     return response;
                 }

@@ -210,8 +210,8 @@ impl Common {
         let (content, input) = self.body(row, &mut marks)?;
         if !marks.fields.is_empty() {
             bail!(
-                "its body has a template, and {GRPC} encodes bodies before the load: give each body \
-                 as a row of {LIST}"
+                "its body has a template, and {GRPC} encodes bodies before the load: give each \
+                 body as a row of {LIST}"
             );
         }
         Ok((Some(calls.body(content.as_deref())?), input))

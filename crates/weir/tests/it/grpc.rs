@@ -1,0 +1,151 @@
+//! `--grpc` against `weir serve`: calls are counted by their status on both sides, bodies are
+//! encoded from JSON, and what cannot go together is refused.
+
+use std::fs;
+
+use weir_result::document::Accounting;
+use weir_serve::EventStream;
+
+use crate::support::directory::Directory;
+use crate::support::for_each_engine;
+use crate::support::served::Served;
+use crate::support::weir::{self, weir};
+
+const ECHO: &str = r#"
+syntax = "proto3";
+package demo;
+import "part.proto";
+message Item { string name = 1; Part part = 2; }
+service Echo {
+  rpc Say(Item) returns (Item);
+  rpc Send(stream Item) returns (Item);
+  rpc Watch(Item) returns (stream Item);
+}
+"#;
+
+const PART: &str = "syntax = \"proto3\"; package demo; message Part { repeated int32 n = 1; }";
+
+/// Returns a directory with a schema, and the path of its file.
+fn schema() -> (Directory, String) {
+    let directory = Directory::new();
+    fs::write(directory.file("part.proto"), PART).expect("a file");
+    let file = directory.file("echo.proto");
+    fs::write(&file, ECHO).expect("a file");
+    (directory, file)
+}
+
+/// Returns the counts by kind.
+fn missed(accounting: &Accounting) -> Vec<(&str, u64)> {
+    accounting.missed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect()
+}
+
+#[test]
+fn exactly_the_calls_with_another_status_failed() {
+    for_each_engine(|engine| {
+        let server = Served::with(|behaviour| {
+            let faults = ["14@1/100", "NOT_FOUND@1/250"].map(|text| text.parse().expect(text));
+            behaviour.grpc_faults = faults.to_vec();
+        });
+        let more = ["--grpc", "demo.Echo/Say", "--grpc-binary", "-b", "hi", &server.url()];
+        let ran = weir::load(engine, "-n 1000 -c 4 -t 2 --streams 3", &more);
+        let accounting = &ran.document.accounting;
+        // The 500th and the 1,000th call have the first fault.
+        assert_eq!((accounting.ok, accounting.bad_response), (988, 12), "{ran}");
+        assert_eq!(missed(accounting), [("grpc_NOT_FOUND", 2), ("grpc_UNAVAILABLE", 10)], "{ran}");
+        let example = &accounting.miss_examples["grpc_UNAVAILABLE"];
+        assert_eq!(example.expected, "grpc-status=0");
+        assert_eq!(example.found, "UNAVAILABLE (14): fault of weir serve");
+        let stats = server.stop();
+        assert_eq!((stats.grpc_calls, stats.grpc_received), (1_000, 1_000));
+        assert_eq!(stats.grpc_messages, 988);
+        let statuses = [0, 5, 14].map(|status| stats.grpc_statuses[status]);
+        assert_eq!(statuses, [988, 2, 10]);
+    });
+}
+
+#[test]
+fn another_status_can_be_expected() {
+    let server = Served::with(|p| p.grpc_faults = vec!["5@1/2".parse().expect("valid")]);
+    let words = "-n 100 -c 1 --grpc a.B/C --grpc-binary --expect grpc-status=5";
+    let ran = weir::load("epoll", words, &[&server.url()]);
+    assert_eq!(ran.document.accounting.ok, 50, "{ran}");
+    assert_eq!(missed(&ran.document.accounting), [("grpc_OK", 50)], "{ran}");
+}
+
+#[test]
+fn a_response_without_a_status_is_a_failure_of_its_own() {
+    let server = Served::plainly();
+    // A server that knows no gRPC answers requests with another media type in its own way.
+    let more = ["-H", "content-type: text/plain", &server.url()];
+    let ran = weir::load("epoll", "-n 10 -c 1 --grpc a.B/C --grpc-binary", &more);
+    assert_eq!(missed(&ran.document.accounting), [("grpc_no_status", 10)], "{ran}");
+}
+
+#[test]
+fn streams_that_are_cut_failed() {
+    let server = Served::with(|behaviour| {
+        let cut = "1/10@2".parse().ok();
+        behaviour.events = Some(EventStream { cut, ..EventStream::of(5) });
+    });
+    let (_directory, file) = schema();
+    let more = ["--proto", &file, "--grpc", "demo.Echo/Watch", "-b", "{}", &server.url()];
+    let ran = weir::load("epoll", "-n 100 -c 2", &more);
+    let accounting = &ran.document.accounting;
+    assert_eq!((accounting.ok, accounting.transport_error), (90, 10), "{ran}");
+    let stats = server.stop();
+    assert_eq!((stats.event_streams_cut, stats.grpc_messages), (10, 90 * 5 + 10 * 2));
+}
+
+#[test]
+fn json_is_encoded_by_a_schema() {
+    let (directory, file) = schema();
+    let list = directory.file("bodies");
+    fs::write(&list, "{\"name\": \"a\"}\n{\"part\": {\"n\": [1]}}\n").expect("a file");
+    for (method, words, received) in [
+        ("Say", vec!["-b", r#"{"name": "a", "part": {"n": [1, 2]}}"#], 20),
+        ("Say", vec![], 20),
+        ("Say", vec!["--body-lines", &list], 20),
+        ("Send", vec!["-b", r#"[{"name": "a"}, {}, {}]"#], 60),
+        ("Send", vec!["-b", "[]"], 0),
+    ] {
+        let server = Served::plainly();
+        let (method, url) = (format!("demo.Echo/{method}"), server.url());
+        let more = [&["--grpc", &method, "--proto", &file], &words[..], &[&url]].concat();
+        let ran = weir::load("epoll", "-n 20 -c 2", &more);
+        ran.assert_all_ok();
+        let stats = server.stop();
+        assert_eq!((stats.grpc_calls, stats.grpc_received), (20, received), "{words:?}");
+    }
+}
+
+#[test]
+fn what_cannot_go_together_is_refused_with_the_reason() {
+    let (_directory, file) = schema();
+    let server = Served::plainly();
+    let url = server.url();
+    let check = |words: &str, more: &[&str], part: &str| {
+        let output = weir(&format!("-n 5 {words}"), &[more, &[&url]].concat());
+        assert_eq!(output.code(), 2, "{output:?}");
+        assert!(output.stderr.contains(part), "{part}: {output:?}");
+    };
+    let binary = "--grpc a.B/C --grpc-binary";
+    check("--grpc Say --grpc-binary", &[], "\"Say\" is no method: write package.Service/Method");
+    check(&format!("{binary} --http 1.1"), &[], "--grpc needs HTTP/2: drop --http");
+    check(&format!("{binary} --pipeline 2"), &[], "--grpc is HTTP/2, which has streams");
+    check(&format!("{binary} -X PUT"), &[], "--grpc is POST: drop --method");
+    check(&format!("{binary} --form-field a=b"), &[], "takes messages, and no form");
+    check("--grpc a.B/C --body-size 9", &[], "takes JSON, and no filler");
+    let of_schema = |method: &str| format!("--grpc {method} --proto {file}");
+    let methods = "it has: Say, Send, Watch";
+    check(&of_schema("demo.Echo/Sy"), &[], methods);
+    check(&of_schema("demo.Eco/Say"), &[], "it has: demo.Echo");
+    check(&of_schema("demo.Echo/Say"), &["-b", "{\"nme\": 1}"], "unrecognized field name 'nme'");
+    check(&of_schema("demo.Echo/Say"), &["-b", "{} {}"], "it has 2 messages, and the method takes");
+    let template = "its body has a template, and --grpc encodes bodies before the load";
+    check(&of_schema("demo.Echo/Say"), &["-b", "{\"name\": \"{{seq}}\"}"], template);
+    check(
+        "--grpc demo.Echo/Say",
+        &[],
+        "the server has no reflection: give the schema with --proto",
+    );
+}
