@@ -10,12 +10,12 @@ use weir_io::Endpoint;
 use weir_result::{Load, Plan, Rate};
 use weir_text::setting::{
     ACCESS_LOG, AGENT_ALLOW, AGENT_MAX_CONNECTIONS, AGENT_MAX_DURATION, AGENT_MAX_RATE,
-    AGENT_PERMIT, CAPTURE, DURATION, RATE, REPLAY, WATCH_COMMAND,
+    AGENT_PERMIT, CAPTURE, DURATION, GRPC_PROTO, RATE, REPLAY, WATCH_COMMAND,
 };
 use weir_text::units;
 
 use crate::errors::shown;
-use crate::spec::RunSpec;
+use crate::spec::{GrpcSpec, RunSpec};
 
 pub use target::{AllowedTarget, PermittedTargets};
 
@@ -97,6 +97,12 @@ impl Permissions {
         ensure!(
             self.watching || (log.is_none() && !has_pages && watch.processes.is_empty()),
             "watching a server, as with {ACCESS_LOG}, is not permitted: {AGENT_PERMIT} watch"
+        );
+        let imports = spec.grpc.as_ref().is_some_and(GrpcSpec::reads_imports);
+        ensure!(
+            self.files == PermittedNames::Any || !imports,
+            "{GRPC_PROTO}: reading what a schema imports is not permitted: keep its content in the \
+             specification"
         );
         spec.unread_files().iter().try_for_each(|path| self.check_file(path))
     }

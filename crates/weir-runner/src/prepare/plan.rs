@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Ending, Extras, Job};
+use weir_grpc::MethodName;
 use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_machine::Root;
 use weir_result::document::Input;
@@ -21,6 +22,7 @@ use weir_verdict::AbortCondition;
 
 use crate::access::MachineAccess;
 use crate::observer::Observer;
+use crate::permissions::Permissions;
 use crate::prepare::draft::Draft;
 use crate::prepare::expect::body_budget;
 use crate::prepare::grpc::{GrpcCalls, LoadSchema, SchemaPeer};
@@ -66,6 +68,11 @@ pub(crate) fn plan(
 ) -> Result<Planned> {
     let permissions = access.permissions();
     permissions.map_or(Ok(()), |permissions| permissions.check_spec(spec))?;
+    let load_schema = &|peer: &SchemaPeer<'_>, method: &MethodName| {
+        let check = |it: &Permissions| it.check_endpoints(std::iter::once(peer.endpoint));
+        permissions.map_or(Ok(()), check)?;
+        load_schema(peer, method)
+    };
     let list = List::of(spec, access)?;
     let url = url_of(spec, list.as_ref())?;
     if spec.compat.is_some() {

@@ -45,7 +45,7 @@ impl GrpcSpec {
             files.push(SchemaFile { name, content: file.read(GRPC_PROTO)? });
         }
         // A specification that came from another machine reads nothing of this one.
-        let is_of_here = self.protos.iter().all(|file| file.content.is_none());
+        let is_of_here = self.reads_imports();
         let of_files = self.protos.iter().filter_map(|file| file.path.parent());
         let directories = paths.iter().map(PathBuf::as_path).chain(of_files);
         let directories: Vec<PathBuf> =
@@ -56,6 +56,11 @@ impl GrpcSpec {
             places.find_map(|directory| fs::read(directory.join(name)).ok())
         };
         Schema::compile(files, Box::new(import)).map_err(|error| anyhow!("{GRPC_PROTO}: {error}"))
+    }
+
+    /// True if files that the schema imports are read from this machine.
+    pub(crate) fn reads_imports(&self) -> bool {
+        !self.protos.is_empty() && self.protos.iter().all(|file| file.content.is_none())
     }
 
     /// Replaces the files of the schema by one with its content that has what they import, so that

@@ -6,6 +6,7 @@ use crate::{Behaviour, Delay, Framing, Mode, Stats};
 
 mod events;
 pub(crate) mod fake;
+mod grpc;
 mod http2;
 mod routes;
 

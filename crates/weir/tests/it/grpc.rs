@@ -2,14 +2,16 @@
 //! encoded from JSON, and what cannot go together is refused.
 
 use std::fs;
+use std::process::Command;
 
 use weir_result::document::Accounting;
 use weir_serve::EventStream;
 
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;
+use crate::support::process::Process;
 use crate::support::served::Served;
-use crate::support::weir::{self, weir};
+use crate::support::weir::{self, WEIR, weir};
 
 const ECHO: &str = r#"
 syntax = "proto3";
@@ -116,6 +118,25 @@ fn json_is_encoded_by_a_schema() {
         let stats = server.stop();
         assert_eq!((stats.grpc_calls, stats.grpc_received), (20, received), "{words:?}");
     }
+}
+
+#[test]
+fn calls_over_tls() {
+    let directory = Directory::new();
+    let mut command = Command::new(WEIR);
+    command.current_dir(directory.path()).args(["serve", "--tls", "--listen", "127.0.0.1:0"]);
+    let mut server = Process::start(command.args(["--grpc-status", "14@1/10"]));
+    let line = server.next_line();
+    let url = format!("{}/", line.strip_prefix("listening on ").expect("its address"));
+    server.next_line();
+    let authority = directory.file("weir-serve-ca.pem");
+    let more = ["--cacert", &authority, "--grpc", "a.B/C", "--grpc-binary", &url];
+    let ran = weir::load("epoll", "-n 50 -c 2", &more);
+    assert_eq!(ran.document.accounting.ok, 45, "{ran}");
+    assert_eq!(missed(&ran.document.accounting), [("grpc_UNAVAILABLE", 5)], "{ran}");
+    // The reflection of a server that has none, over TLS.
+    let output = weir("--grpc a.B/C --cacert", &[&authority, &url]);
+    assert!(output.stderr.contains("the server has no reflection"), "{output:?}");
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use weir_http::h2::frame::{FrameKind, Settings, push_settings};
 use weir_http::h2::{H2Client, H2Options};
-use weir_http::{BodyBudget, Interest, Multiplexed, RequestId, StreamEvent, StreamEventKind};
+use weir_http::{
+    BodyBudget, Interest, MessageFormat, MessageFraming, MessageKind, Multiplexed, RequestId,
+    StreamEvent, StreamEventKind,
+};
 
 use super::raw::{PIECES, Raw, get};
 
@@ -82,6 +85,46 @@ fn fields_and_bodies_of_streams() {
             client.forget_responses();
             drop(client);
             assert_eq!(budget.held(), 0);
+        }
+    }
+}
+
+/// Messages of gRPC on two streams at once, the first of which ends within one; and the fields of
+/// its trailers, or of a head alone.
+#[test]
+fn messages_of_streams() {
+    let format = MessageFormat { framing: MessageFraming::Grpc, test: None };
+    let mut raw = Raw::new();
+    raw.headers(1, &[(":status", "200")], false);
+    raw.headers(3, &[(":status", "200")], false);
+    raw.data(1, b"\0\0\0\0\x02ab\0\0", false);
+    raw.data(3, b"\0\0\0\0\0\x01\0\0\0\x03a", false);
+    raw.headers(1, &[("grpc-status", "0")], true);
+    raw.data(3, b"bc", false);
+    raw.frame(FrameKind::RST_STREAM, 0, 3, &[0, 0, 0, 2]);
+    raw.headers(5, &[(":status", "200"), ("grpc-status", "14")], true);
+    let message = |id, bytes| (id, bytes, MessageKind::Counted);
+    for piece_bytes in PIECES {
+        let mut client = opened(Interest::Head, &BodyBudget::default());
+        client.set_messages(&format);
+        let (mut messages, mut fields) = (Vec::new(), Vec::new());
+        for piece in raw.bytes.chunks(piece_bytes) {
+            let mut events = Vec::new();
+            client.receive(piece, 0, &mut events).expect("valid frames");
+            for StreamEvent { id: RequestId(id), kind } in events {
+                match kind {
+                    StreamEventKind::Message(it) => messages.push((id, it.bytes, it.kind)),
+                    StreamEventKind::Response { .. } => {
+                        fields.extend(client.response(0).fields().map(|(_, value)| value.to_vec()));
+                    }
+                    _ => {}
+                }
+            }
+            client.forget_responses();
+        }
+        assert_eq!(messages, [message(0, 2), message(1, 0), message(1, 3)]);
+        if piece_bytes == 1 {
+            assert_eq!(fields, [b"0".to_vec(), b"14".to_vec()]);
         }
     }
 }

@@ -440,3 +440,23 @@ fn a_reset_stream_no_longer_waits() {
     assert_eq!(sent[1..], [(3, 10), (3, 1)], "after the head");
     assert_eq!(server.open_streams(), 0);
 }
+
+#[test]
+fn trailers_end_a_response_whose_body_is_sent() {
+    let mut server = H2Server::new(&H2Options::server());
+    let mut raw = Raw::client();
+    raw.headers(1, GET, true);
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    let trailers: [(&[u8], &[u8]); 1] = [(b"grpc-status", b"0")];
+    assert!(!server.send_trailers(1, &trailers), "a head comes first");
+    assert!(server.respond(1, 200, &[], false) && server.send_data(1, &[0; 65_536], false));
+    assert!(!server.send_trailers(1, &trailers), "a byte waits");
+    let mut raw = Raw::new();
+    raw.window_update(0, 100);
+    raw.window_update(1, 100);
+    server.receive(&raw.bytes, |_| {}).expect("valid frames");
+    server.poll_transmit(&mut Vec::new());
+    assert!(server.send_trailers(1, &trailers));
+    assert!(!server.send_trailers(1, &trailers), "there is one end");
+    assert_eq!(server.open_streams(), 0);
+}

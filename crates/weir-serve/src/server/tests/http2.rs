@@ -30,7 +30,7 @@ impl Wire {
         wire
     }
 
-    fn head(&mut self, stream: u32, fields: &[(&str, &str)], is_end: bool) {
+    pub(super) fn head(&mut self, stream: u32, fields: &[(&str, &str)], is_end: bool) {
         let mut block = Vec::new();
         self.encoder.begin(&mut block);
         for (name, value) in fields {
