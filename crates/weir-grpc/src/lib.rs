@@ -10,8 +10,10 @@ mod reflection;
 mod method;
 mod schema;
 
+mod compression;
 mod error;
 
+pub use compression::gzip;
 pub use error::SchemaError;
 pub use method::{Method, MethodKind, MethodName};
 pub use reflection::{Reflection, ReflectionVersion};

@@ -96,31 +96,32 @@ impl Accounts {
     }
 
     /// Makes a response that of a call, and counts it. `message_bytes` is the length of its
-    /// message, if that is not the request's.
+    /// message, if that is not the request's; it has none if it `has_events`.
     #[cold]
     pub(crate) fn begin_call(
         &self,
         response: &mut Response,
         body: &CallBody,
         message_bytes: Option<u64>,
+        has_events: bool,
     ) {
         add(&self.counters().grpc_calls, 1);
         add(&self.counters().grpc_received, body.messages);
         let struck = GrpcFault::strike(&self.shared.behaviour.grpc_faults, self.shared.take_call());
         let status = struck.unwrap_or_else(|| body.status());
         let message = || match (response.route_body(&self.shared), message_bytes) {
-            (Some(own), _) => prefixed(own),
-            (None, Some(bytes)) => prefixed(&vec![FILLER; usize::try_from(bytes).unwrap_or(0)]),
+            (Some(own), _) => prefixed(false, own),
+            (None, Some(bytes)) => {
+                prefixed(false, &vec![FILLER; usize::try_from(bytes).unwrap_or(0)])
+            }
             (None, None) => body.echo(),
         };
-        let is_whole = status == GrpcStatus::OK && response.events.is_none();
-        let message = is_whole.then(message);
-        if status != GrpcStatus::OK {
-            response.events = None;
-        }
+        let message = (status == GrpcStatus::OK && !has_events).then(message);
         response.framing = Framing::UntilClose;
         response.body_bytes = 0;
-        response.call = Some(Box::new(CallReply { status, message }));
+        let is_echo = response.route_body(&self.shared).is_none() && message_bytes.is_none();
+        let is_gzip = message.is_some() && is_echo && body.is_gzip();
+        response.call = Some(Box::new(CallReply { status, message, is_gzip }));
     }
 
     /// Counts the status of a call that is sent, and messages.

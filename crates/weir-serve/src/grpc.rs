@@ -3,7 +3,8 @@
 
 use std::str::FromStr;
 
-use weir_http::grpc::{GrpcSplitter, GrpcStatus, push_message};
+use weir_http::grpc::{GrpcSplitter, GrpcStatus, PREFIX_BYTES, push_message};
+use weir_http::h2::server::RequestFields;
 
 use crate::event_stream::EventData;
 use crate::units::ParseError;
@@ -65,6 +66,10 @@ pub(crate) struct CallBody {
     pub(crate) messages: u64,
     /// The last of them.
     last: Vec<u8>,
+    /// True if that is compressed.
+    is_compressed: bool,
+    /// True if compressed messages are gzip, and returned as they are.
+    is_gzip: bool,
     /// Status of a call whose request has a message that is refused.
     refusal: Option<GrpcStatus>,
 }
@@ -75,25 +80,45 @@ pub(crate) struct CallReply {
     pub(crate) status: GrpcStatus,
     /// The message with its prefix; `None` without one, and for a stream of messages.
     pub(crate) message: Option<Box<[u8]>>,
+    /// True if that is compressed with gzip.
+    pub(crate) is_gzip: bool,
+}
+
+impl CallReply {
+    /// True if the call succeeds.
+    pub(crate) fn is_ok(&self) -> bool {
+        self.status == GrpcStatus::OK
+    }
 }
 
 impl CallBody {
-    /// Makes the body of a call of this path, of which nothing has arrived.
-    pub(crate) fn new(path: &[u8]) -> CallBody {
-        let splitter = GrpcSplitter::new(MESSAGE_BYTES_MAX);
-        let refusal = is_reflection(path).then_some(UNIMPLEMENTED);
-        CallBody { splitter, messages: 0, last: Vec::new(), refusal }
+    /// Makes the body of a call with these fields, of which nothing has arrived.
+    pub(crate) fn of(fields: &RequestFields) -> CallBody {
+        let gzip = (&b"grpc-encoding"[..], &b"gzip"[..]);
+        CallBody::new(is_reflection(fields.path()), fields.fields().any(|field| field == gzip))
+    }
+
+    fn new(is_reflection: bool, is_gzip: bool) -> CallBody {
+        CallBody {
+            splitter: GrpcSplitter::new(MESSAGE_BYTES_MAX),
+            messages: 0,
+            last: Vec::new(),
+            is_compressed: false,
+            is_gzip,
+            refusal: is_reflection.then_some(UNIMPLEMENTED),
+        }
     }
 
     /// Reads a part of the body.
     pub(crate) fn receive(&mut self, bytes: &[u8]) {
-        let CallBody { splitter, messages, last, refusal } = self;
+        let CallBody { splitter, messages, last, is_compressed, is_gzip, refusal } = self;
         splitter.receive(bytes, |message| {
             *messages += 1;
             last.clear();
             last.extend_from_slice(message.data);
             let is_too_large = message.data_bytes as usize > MESSAGE_BYTES_MAX;
-            if message.is_compressed {
+            *is_compressed = message.is_compressed;
+            if message.is_compressed && !*is_gzip {
                 refusal.get_or_insert(UNIMPLEMENTED);
             } else if is_too_large {
                 refusal.get_or_insert(RESOURCE_EXHAUSTED);
@@ -109,11 +134,16 @@ impl CallBody {
 
     /// Returns the last message of the request with its prefix: an empty one if there is none.
     pub(crate) fn echo(&self) -> Box<[u8]> {
-        prefixed(&self.last)
+        prefixed(self.is_compressed, &self.last)
+    }
+
+    /// True if that message is compressed with gzip.
+    pub(crate) fn is_gzip(&self) -> bool {
+        self.is_compressed && self.is_gzip
     }
 }
 
-/// A message that is compressed, or a method that does not exist.
+/// A message that is compressed in another way than gzip, or a method that does not exist.
 const UNIMPLEMENTED: GrpcStatus = GrpcStatus(12);
 
 /// A message that is too long.
@@ -123,9 +153,9 @@ const RESOURCE_EXHAUSTED: GrpcStatus = GrpcStatus(8);
 const INTERNAL: GrpcStatus = GrpcStatus(13);
 
 /// Returns a message with its prefix.
-pub(crate) fn prefixed(data: &[u8]) -> Box<[u8]> {
-    let mut message = Vec::with_capacity(data.len() + 5);
-    push_message(&mut message, false, data);
+pub(crate) fn prefixed(is_compressed: bool, data: &[u8]) -> Box<[u8]> {
+    let mut message = Vec::with_capacity(data.len() + PREFIX_BYTES);
+    push_message(&mut message, is_compressed, data);
     message.into()
 }
 
@@ -181,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_last_message_is_returned() {
-        let mut body = CallBody::new(b"/a.B/C");
+        let mut body = CallBody::new(false, false);
         assert_eq!((body.status(), &*body.echo()), (GrpcStatus::OK, &b"\0\0\0\0\0"[..]));
         body.receive(b"\0\0\0\0\x01a\0\0\0");
         assert_eq!((body.status(), body.messages), (INTERNAL, 1));
@@ -189,6 +219,10 @@ mod tests {
         assert_eq!((body.status(), &*body.echo()), (GrpcStatus::OK, &b"\0\0\0\0\x02bc"[..]));
         body.receive(b"\x01\0\0\0\0");
         assert_eq!((body.status(), body.messages), (UNIMPLEMENTED, 3));
+        let mut body = CallBody::new(false, true);
+        body.receive(b"\x01\0\0\0\x01z");
+        assert_eq!((body.status(), &*body.echo()), (GrpcStatus::OK, &b"\x01\0\0\0\x01z"[..]));
+        assert!(body.is_gzip());
     }
 
     #[test]

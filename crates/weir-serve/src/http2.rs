@@ -147,12 +147,12 @@ impl Http2 {
                             continues.push(stream);
                         }
                         if request.is_call {
-                            calls.insert(stream, CallBody::new(fields.path()));
+                            calls.insert(stream, CallBody::of(fields));
                         }
                         streams.insert(stream, Stream::Arriving(request));
                     }
                     Ok(request) if request.is_call => {
-                        let body = Box::new(CallBody::new(fields.path()));
+                        let body = Box::new(CallBody::of(fields));
                         events.push(ServedEvent::Call(stream, request, body));
                     }
                     request => events.push(ServedEvent::Request(stream, request)),

@@ -1,6 +1,7 @@
 //! The contents of a request that its response depends on, collected from what the parsers of
 //! weir-http return. Bytes in, values out: no socket, no clock.
 
+use weir_http::grpc::percent_decoded;
 use weir_http::h2::server::RequestFields;
 use weir_http::server::{
     ReadProgress, RequestBody, RequestFault, RequestHead, RequestLine, RequestParser, RequestPart,
@@ -294,33 +295,6 @@ impl Overrides {
         }
         Ok(())
     }
-}
-
-/// Decodes `%3A` and the like; malformed triples stay as they are.
-fn percent_decoded(value: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(value.len());
-    let mut rest = value;
-    while let [first, tail @ ..] = rest {
-        let triple = match tail {
-            [high, low, ..] if *first == b'%' => hex_digit(*high).zip(hex_digit(*low)),
-            _ => None,
-        };
-        match triple {
-            Some((high, low)) => {
-                decoded.push(high << 4 | low);
-                rest = &tail[2..];
-            }
-            None => {
-                decoded.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    decoded
-}
-
-fn hex_digit(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 #[cfg(test)]

@@ -372,14 +372,14 @@ impl Responder {
             log_place,
             ..Response::bare(ResponseKind::Ordinary, reply.status, at)
         };
-        if reply.has_events {
-            self.accounts.begin_events(&mut response, draws);
-        }
         // With another status of HTTP, the response is one of a server that speaks no gRPC.
         if let Some(body) = call.filter(|_| reply.status == 200) {
             let own = behaviour.message_bytes.or(reply.route.map(|_| reply.body_bytes));
             let message_bytes = request.overrides.body_bytes.or(own);
-            self.accounts.begin_call(&mut response, body, message_bytes);
+            self.accounts.begin_call(&mut response, body, message_bytes, reply.has_events);
+        }
+        if reply.has_events && response.call.as_ref().is_none_or(|call| call.is_ok()) {
+            self.accounts.begin_events(&mut response, draws);
         }
         self.line_up(conn, response, fault, due_at, at);
     }

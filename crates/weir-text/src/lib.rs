@@ -5,10 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod foreign;
+mod kind;
 pub mod setting;
 mod similar;
 pub mod units;
 
 pub use foreign::{brief, brief_json, excerpt, is_unprintable, printable, printable_lines};
+pub use kind::words_of_kind;
 pub use setting::{Setting, name_settings};
 pub use similar::similar;

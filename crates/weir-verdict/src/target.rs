@@ -3,7 +3,7 @@
 use crate::thresholds::{TARGET_DEGRADED, TARGET_FAILED};
 use weir_result::document::{Accounting, Document, SliceEntry, TargetLine, TargetState};
 use weir_result::{Callback, FailurePhase, Load, errno};
-use weir_text::units;
+use weir_text::{units, words_of_kind};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -171,7 +171,7 @@ fn most_frequent(document: &Document, sent: u64) -> String {
     }));
     causes.extend(worst_miss.map(|(kind, _)| {
         let of_responses = accounting.bad_response as f64 / answered.max(1) as f64;
-        let (missed, kind) = (units::short_percent(of_responses), kind.replace('_', " "));
+        let (missed, kind) = (units::short_percent(of_responses), words_of_kind(kind));
         (accounting.bad_response, format!("{missed} of responses missed an expectation ({kind})"))
     }));
     causes.extend(worst_error.map(|(kind, count)| {

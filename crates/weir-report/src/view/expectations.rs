@@ -2,6 +2,7 @@
 
 use weir_result::Document;
 use weir_result::document::Accounting;
+use weir_text::words_of_kind;
 
 use super::{Block, Fact, Line};
 
@@ -15,7 +16,7 @@ pub(super) fn blocks(document: &Document) -> Option<Block> {
 
 /// Formats `expect body: 12`, the expectation, and the response that missed it.
 fn line(accounting: &Accounting, kind: &str, count: u64) -> Line {
-    let mut facts = vec![Fact::error(&kind.replace('_', " "), count)];
+    let mut facts = vec![Fact::error(&words_of_kind(kind), count)];
     if let Some(example) = accounting.miss_examples.get(kind) {
         facts.push(Fact::text(&example.expected));
         facts.push(Fact::named("status", example.status));

@@ -4,13 +4,14 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
-use weir_grpc::{Method, MethodName, Schema};
+use weir_grpc::{Method, MethodName, Schema, gzip};
 use weir_http::grpc::{push_message, timeout_text};
 use weir_http::{MessageFormat, MessageFraming};
 use weir_io::Endpoint;
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{
-    BODY, FORM_FIELD, GRPC, GRPC_BINARY, GRPC_PROTO, HTTP, METHOD, PIPELINE, REPLAY, SCRIPT, URL,
+    BODY, FORM_FIELD, GRPC, GRPC_BINARY, GRPC_PROTO, HEADER, HTTP, METHOD, PIPELINE, REPLAY,
+    SCRIPT, URL,
 };
 use weir_tls::TlsConfig;
 
@@ -37,6 +38,8 @@ pub(crate) struct GrpcCalls {
     /// The method with its messages; `None` if bodies are protobuf, and no schema was given.
     method: Option<Method>,
     is_binary: bool,
+    /// True if messages are compressed with gzip.
+    is_gzip: bool,
     /// Value of `grpc-timeout`.
     timeout: Option<String>,
 }
@@ -70,6 +73,20 @@ fn name_of(grpc: &GrpcSpec) -> Result<MethodName> {
     grpc.method.parse().map_err(|error| anyhow!("{GRPC}: {error}"))
 }
 
+/// True if the metadata says that messages are compressed with gzip.
+///
+/// # Errors
+/// When it says that they are compressed in another way.
+fn is_gzip(headers: &[(String, String)]) -> Result<bool> {
+    let mut encodings =
+        headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("grpc-encoding"));
+    match encodings.next().map_or("identity", |(_, value)| value.as_str()) {
+        "identity" => Ok(false),
+        "gzip" => Ok(true),
+        other => bail!("{HEADER} grpc-encoding: messages are compressed with gzip, not {other:?}"),
+    }
+}
+
 /// Adds the fields of calls that are not given; `timeout` is the value of `grpc-timeout`.
 pub(crate) fn add_call_headers(headers: &mut Vec<(String, String)>, timeout: Option<&str>) {
     let of_all = [("te", "trailers"), ("content-type", "application/grpc")];
@@ -98,6 +115,7 @@ impl GrpcCalls {
             let (path, own) = (name.path(), &peer.url.path);
             bail!("{GRPC} has the path {path}: leave out that of {URL}, {own}");
         }
+        let is_gzip = is_gzip(peer.headers)?;
         let schema = match (&grpc.protos[..], grpc.is_binary) {
             ([], true) => None,
             ([], false) => Some(load(peer, &name)?),
@@ -111,7 +129,8 @@ impl GrpcCalls {
         let method = schema.map(|schema| schema.method(&name)).transpose();
         let method = method.map_err(|error| anyhow!("{GRPC}: {error}"))?;
         let timeout = grpc.deadline_ns.map(Duration::from_nanos).map(timeout_text);
-        Ok(Some(GrpcCalls { name, method, is_binary: grpc.is_binary, timeout }))
+        let is_binary = grpc.is_binary;
+        Ok(Some(GrpcCalls { name, method, is_binary, is_gzip, timeout }))
     }
 
     /// Returns the URL of the calls on the server of `url`.
@@ -149,7 +168,10 @@ impl GrpcCalls {
             (_, Some(bytes)) => vec![bytes.to_vec()],
         };
         let mut body = Vec::new();
-        messages.iter().for_each(|message| push_message(&mut body, false, message));
+        for message in messages {
+            let message = if self.is_gzip { gzip(&message) } else { message };
+            push_message(&mut body, self.is_gzip, &message);
+        }
         Ok(body)
     }
 

@@ -148,8 +148,7 @@ impl Responder {
         let Some(http2) = self.connections[conn.index()].http2() else { return };
         let stream = response.stream;
         if let Some(call) = &response.call {
-            let (head, shared, is_ok) =
-                (&mut self.stream_head, &self.shared, call.status == GrpcStatus::OK);
+            let (head, shared, is_ok) = (&mut self.stream_head, &self.shared, call.is_ok());
             let has_message = push_call(http2, head, shared, (response, call), part, now);
             let status = (!is_ok || part.is_last()).then_some(call.status);
             self.accounts.sent_call(status, has_message.into());
@@ -263,6 +262,10 @@ fn push_call(
     if part.has_head() {
         let status = call.status.0.to_string();
         head.with_fields(response, None, now, |fields| match call.status {
+            GrpcStatus::OK if call.is_gzip => {
+                let fields = [fields, &[(b"grpc-encoding", b"gzip")]].concat();
+                http2.server.respond(stream, response.status, &fields, false);
+            }
             GrpcStatus::OK => drop(http2.server.respond(stream, response.status, fields, false)),
             // Trailers alone, which are a head.
             _ => {

@@ -113,8 +113,10 @@ fn json_is_encoded_by_a_schema() {
         let server = Served::plainly();
         let (method, url) = (format!("demo.Echo/{method}"), server.url());
         let more = [&["--grpc", &method, "--proto", &file], &words[..], &[&url]].concat();
-        let ran = weir::load("epoll", "-n 20 -c 2", &more);
+        let ran = weir::load("epoll", "-n 10 -c 2", &more);
         ran.assert_all_ok();
+        let more = [&["-H", "grpc-encoding: gzip"], &more[..]].concat();
+        weir::load("epoll", "-n 10 -c 2", &more).assert_all_ok();
         let stats = server.stop();
         assert_eq!((stats.grpc_calls, stats.grpc_received), (20, received), "{words:?}");
     }
@@ -156,6 +158,7 @@ fn what_cannot_go_together_is_refused_with_the_reason() {
     check(&format!("{binary} -X PUT"), &[], "--grpc is POST: drop --method");
     check(&format!("{binary} --form-field a=b"), &[], "takes messages, and no form");
     check("--grpc a.B/C --body-size 9", &[], "takes JSON, and no filler");
+    check(binary, &["-H", "grpc-encoding: snappy"], "compressed with gzip, not \"snappy\"");
     let of_schema = |method: &str| format!("--grpc {method} --proto {file}");
     let methods = "it has: Say, Send, Watch";
     check(&of_schema("demo.Echo/Sy"), &[], methods);

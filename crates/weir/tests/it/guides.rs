@@ -173,6 +173,11 @@ fn tuning_nginx_takes_ten_steps() {
 }
 
 #[test]
+fn methods_of_grpc_are_called() {
+    check("grpc.md", 5);
+}
+
+#[test]
 fn a_rising_rate_is_one_command() {
     check("rising-rate.md", 1);
 }
