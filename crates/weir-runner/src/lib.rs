@@ -52,9 +52,9 @@ pub use runner::{PreparedRun, Runner};
 pub use spec::credentials::{self, REDACTED};
 pub use spec::{
     AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, ExpectSpec, FormField,
-    FormValue, GrpcSpec, HttpChoice, HttpSpec, InputFile, ListSource, ListSpec, LoadSpec, MessageSpec, Pin,
-    RedactionSpec, ReplaySpec, RequestSpec, RowsOrder, RunSpec, SPEC_VERSION, ScriptSpec,
-    TargetSpec, TemplateSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
+    FormValue, GrpcSpec, HttpChoice, HttpSpec, InputFile, ListSource, ListSpec, LoadSpec,
+    MessageSpec, Pin, RedactionSpec, ReplaySpec, RequestSpec, RowsOrder, RunSpec, SPEC_VERSION,
+    ScriptSpec, TargetSpec, TemplateSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
 };
 pub use start_gate::{HeldLoad, StartGate};
 pub use watch::aside::WatchedServer;

@@ -6,12 +6,11 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 use weir_grpc::{Method, MethodName, Schema, gzip};
 use weir_http::grpc::{push_message, timeout_text};
-use weir_http::{MessageFormat, MessageFraming};
 use weir_io::Endpoint;
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{
-    BODY, FORM_FIELD, GRPC, GRPC_BINARY, GRPC_PROTO, HEADER, HTTP, METHOD, PIPELINE, REPLAY,
-    SCRIPT, URL,
+    BODY, FORM_FIELD, GRPC, GRPC_BINARY, GRPC_PROTO, HEADER, HTTP, MESSAGES, METHOD, PIPELINE,
+    REPLAY, SCRIPT, URL,
 };
 use weir_tls::TlsConfig;
 
@@ -61,6 +60,7 @@ pub(crate) fn check_spec(spec: &RunSpec) -> Result<()> {
         _ if spec.load.pipeline > 1 => format!("is HTTP/2, which has streams: drop {PIPELINE}"),
         _ if spec.script.is_some() => format!("makes the requests: drop {SCRIPT}"),
         _ if spec.replay.is_some() => format!("makes the requests: drop {REPLAY}"),
+        _ if spec.messages.protocol.is_some() => format!("has messages itself: drop {MESSAGES}"),
         _ if spec.request.method.is_some() => format!("is POST: drop {METHOD}"),
         _ if is_form => format!("takes messages, and no form: drop {FORM_FIELD}"),
         _ if is_filler => format!("takes JSON, and no filler: give {BODY}, or {GRPC_BINARY}"),
@@ -175,10 +175,13 @@ impl GrpcCalls {
         Ok(body)
     }
 
-    /// Returns the format of the messages in responses, if the method streams them.
-    #[expect(dead_code, reason = "the engine's job has no format of messages yet")]
-    pub(crate) fn messages(&self) -> Option<MessageFormat> {
-        let streams = self.method.as_ref().is_some_and(|it| it.kind().streams_responses());
-        streams.then_some(MessageFormat { framing: MessageFraming::Grpc, test: None })
+    /// Returns the method with its messages; `None` if no schema was given.
+    pub(crate) fn method(&self) -> Option<&Method> {
+        self.method.as_ref()
+    }
+
+    /// True if the method streams messages in responses, as far as its kind is known.
+    pub(crate) fn streams_responses(&self) -> bool {
+        self.method().is_some_and(|method| method.kind().streams_responses())
     }
 }

@@ -5,9 +5,10 @@ use weir_engine::{Goodput, GoodputTerm, GoodputTime, Job, MessageRules};
 use weir_expect::JsonPointer;
 use weir_http::{MessageFormat, MessageFraming, MessageTest};
 use weir_result::{MessagePlan, MessageProtocol, Plan};
-use weir_text::setting::{GOODPUT, MESSAGES, PIPELINE, SCRIPT, TOKENS};
+use weir_text::setting::{GOODPUT, GRPC_PROTO, MESSAGES, PIPELINE, SCRIPT, TOKENS};
 use weir_text::units::parse_duration_ns;
 
+use crate::prepare::grpc::GrpcCalls;
 use crate::spec::{MessageSpec, RunSpec};
 
 /// The measurement of messages of a run.
@@ -17,11 +18,19 @@ pub(crate) struct PreparedMessages {
     pub(crate) rules: MessageRules,
 }
 
-/// Adds the measurement that a specification gives to its job, if it gives one.
+/// Adds the measurement that a specification gives to its job, if it gives one. `calls` are those
+/// of gRPC; messages are measured if the method streams them.
 ///
 /// # Errors
 /// When a rule is wrong, or messages cannot be measured in such a run.
-pub(crate) fn added_to(job: Job, spec: &RunSpec) -> Result<Job> {
+pub(crate) fn added_to(job: Job, spec: &RunSpec, calls: Option<&GrpcCalls>) -> Result<Job> {
+    let is_given = spec.messages.given().is_some();
+    if let Some(calls) = calls {
+        return match is_given || calls.streams_responses() {
+            true => Ok(PreparedMessages::of_calls(&spec.messages, calls)?.added_to(job)),
+            false => Ok(job),
+        };
+    }
     let Some(protocol) = spec.messages.given() else { return Ok(job) };
     if let Some(why) = why_not(spec) {
         bail!("{MESSAGES} {why}");
@@ -31,7 +40,8 @@ pub(crate) fn added_to(job: Job, spec: &RunSpec) -> Result<Job> {
 
 /// True if the preflight may find messages, which are measured then.
 pub(crate) fn may_be_found(spec: &RunSpec) -> bool {
-    spec.messages.given().is_none() && !spec.messages.only_given && why_not(spec).is_none()
+    let is_open = spec.messages.given().is_none() && !spec.messages.only_given;
+    is_open && spec.grpc.is_none() && why_not(spec).is_none()
 }
 
 /// The reason why a run cannot measure messages.
@@ -57,18 +67,44 @@ impl PreparedMessages {
         Job { plan, messages: Some(self.rules), ..job }
     }
 
+    /// Returns the measurement of messages of calls.
+    fn of_calls(spec: &MessageSpec, calls: &GrpcCalls) -> Result<PreparedMessages> {
+        let test = match spec.tokens.as_deref().map(pointer).transpose()? {
+            None => None,
+            Some(pointer) => {
+                let method = calls.method().with_context(|| {
+                    format!("{TOKENS} reads messages, which needs a schema: give {GRPC_PROTO}")
+                })?;
+                let method = method.clone();
+                Some(MessageTest::new(move |content| {
+                    method.response(content).is_ok_and(|json| pointer.has_value(json.as_bytes()))
+                }))
+            }
+        };
+        let format = Some(MessageFormat { framing: MessageFraming::Grpc, test });
+        PreparedMessages::of_format(spec, MessageProtocol::Grpc, format)
+    }
+
     /// Returns the measurement of messages of this protocol.
     ///
     /// # Errors
     /// When a rule is wrong.
     pub(crate) fn new(spec: &MessageSpec, protocol: MessageProtocol) -> Result<PreparedMessages> {
         let test = spec.tokens.as_deref().map(tokens).transpose()?;
-        let goodput = spec.goodput.as_deref().map(goodput).transpose()?;
         let framing = match protocol {
             MessageProtocol::Sse => Some(MessageFraming::EventStream),
             MessageProtocol::Grpc | MessageProtocol::WebSocket => None,
         };
         let format = framing.map(|framing| MessageFormat { framing, test });
+        PreparedMessages::of_format(spec, protocol, format)
+    }
+
+    fn of_format(
+        spec: &MessageSpec,
+        protocol: MessageProtocol,
+        format: Option<MessageFormat>,
+    ) -> Result<PreparedMessages> {
+        let goodput = spec.goodput.as_deref().map(goodput).transpose()?;
         let (tokens, goodput_text) = (spec.tokens.clone(), spec.goodput.clone());
         Ok(PreparedMessages {
             plan: MessagePlan { protocol, tokens, goodput: goodput_text },
@@ -80,11 +116,16 @@ impl PreparedMessages {
 /// Returns the test of messages that carry a token: a value at the place that is neither null nor
 /// empty.
 fn tokens(text: &str) -> Result<MessageTest> {
+    let pointer = pointer(text)?;
+    Ok(MessageTest::new(move |content| pointer.has_value(content)))
+}
+
+/// Returns the place of a token.
+fn pointer(text: &str) -> Result<JsonPointer> {
     let pointer = text.strip_prefix("json:").with_context(|| {
         format!("{TOKENS} is json: and a JSON pointer, as json:/choices/0/delta/content")
     })?;
-    let pointer: JsonPointer = pointer.parse().map_err(|error| anyhow!("{TOKENS}: {error}"))?;
-    Ok(MessageTest::new(move |content| pointer.has_value(content)))
+    pointer.parse().map_err(|error| anyhow!("{TOKENS}: {error}"))
 }
 
 /// Returns the conditions of a goodput.
@@ -161,7 +202,8 @@ mod tests {
         let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
         let request = Prepared::http1("GET", "/", "h", &[], None).expect("a request");
         let job = Job::new(Plan::default(), endpoint, request);
-        let added = |spec: &RunSpec| added_to(job.clone(), spec).map(|job| job.messages.is_some());
+        let added =
+            |spec: &RunSpec| added_to(job.clone(), spec, None).map(|job| job.messages.is_some());
         assert!(added(&spec).is_ok_and(|has_messages| !has_messages));
         spec.messages.goodput = Some("first < 1s".to_owned());
         assert!(added(&spec).is_ok_and(|has_messages| has_messages) && !may_be_found(&spec));

@@ -176,7 +176,7 @@ pub(crate) fn plan_at(
         times: requests.list.as_ref().and_then(PreparedList::times),
         list: requests.list.map(|list| list.list),
         expectations: requests.checks.map(|checks| checks.checks),
-        ..messages::added_to(Job::new(plan, endpoint, requests.request), spec)?
+        ..messages::added_to(Job::new(plan, endpoint, requests.request), spec, calls.as_ref())?
     });
     Ok(Planned { draft, scripts, notes, redaction, inputs, stream })
 }

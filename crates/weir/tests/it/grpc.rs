@@ -83,19 +83,46 @@ fn a_response_without_a_status_is_a_failure_of_its_own() {
     assert_eq!(missed(&ran.document.accounting), [("grpc_no_status", 10)], "{ran}");
 }
 
+/// Streams of five messages, some of which are cut after two, and some of which never begin.
 #[test]
-fn streams_that_are_cut_failed() {
+fn streams_that_are_cut_failed_and_their_messages_count() {
+    for_each_engine(|engine| {
+        let server = Served::with(|behaviour| {
+            let cut = "1/10@2".parse().ok();
+            behaviour.events = Some(EventStream { cut, ..EventStream::of(5) });
+            behaviour.grpc_faults = vec!["14@1/11".parse().expect("valid")];
+        });
+        let (_directory, file) = schema();
+        let more = ["--proto", &file, "--grpc", "demo.Echo/Watch", "-b", "{}", &server.url()];
+        let ran = weir::load(engine, "-n 110 -c 2 --streams 2", &more);
+        let accounting = &ran.document.accounting;
+        let found = (accounting.ok, accounting.bad_response, accounting.transport_error);
+        assert_eq!(found, (90, 10, 10), "{ran}");
+        let messages = ran.document.messages.as_ref().expect("the method streams them");
+        assert_eq!((messages.measured, messages.streams), (90 * 5 + 10 * 2, 100), "{ran}");
+        let stats = server.stop();
+        assert_eq!((stats.event_streams, stats.event_streams_cut), (100, 10));
+        assert_eq!(stats.grpc_messages, messages.measured);
+    });
+}
+
+#[test]
+fn tokens_are_found_in_messages_by_their_schema() {
     let server = Served::with(|behaviour| {
-        let cut = "1/10@2".parse().ok();
-        behaviour.events = Some(EventStream { cut, ..EventStream::of(5) });
+        let data = "tokens".parse().expect("valid");
+        behaviour.events = Some(EventStream { data, ..EventStream::of(5) });
     });
     let (_directory, file) = schema();
-    let more = ["--proto", &file, "--grpc", "demo.Echo/Watch", "-b", "{}", &server.url()];
-    let ran = weir::load("epoll", "-n 100 -c 2", &more);
-    let accounting = &ran.document.accounting;
-    assert_eq!((accounting.ok, accounting.transport_error), (90, 10), "{ran}");
-    let stats = server.stop();
-    assert_eq!((stats.event_streams_cut, stats.grpc_messages), (10, 90 * 5 + 10 * 2));
+    let of = |pointer: &str| {
+        let (tokens, url) = (format!("json:{pointer}"), server.url());
+        let words = ["--proto", &file, "--tokens", &tokens, "--goodput", "total < 1m"];
+        let more = [&words[..], &["--grpc", "demo.Echo/Watch", &url]].concat();
+        let ran = weir::load("epoll", "-n 10 -c 1", &more);
+        ran.assert_all_ok();
+        let messages = ran.document.messages.as_ref().expect("they are measured");
+        (messages.measured, messages.others)
+    };
+    assert_eq!((of("/name"), of("/part/n")), ((50, 0), (0, 50)));
 }
 
 #[test]
@@ -157,6 +184,8 @@ fn what_cannot_go_together_is_refused_with_the_reason() {
     check(&format!("{binary} --pipeline 2"), &[], "--grpc is HTTP/2, which has streams");
     check(&format!("{binary} -X PUT"), &[], "--grpc is POST: drop --method");
     check(&format!("{binary} --form-field a=b"), &[], "takes messages, and no form");
+    check(&format!("{binary} --sse"), &[], "has messages itself: drop --sse");
+    check(&format!("{binary} --tokens json:/a"), &[], "needs a schema: give --proto");
     check("--grpc a.B/C --body-size 9", &[], "takes JSON, and no filler");
     check(binary, &["-H", "grpc-encoding: snappy"], "compressed with gzip, not \"snappy\"");
     let of_schema = |method: &str| format!("--grpc {method} --proto {file}");
