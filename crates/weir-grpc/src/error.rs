@@ -53,6 +53,9 @@ pub enum SchemaError {
         /// The reason, in one line.
         reason: String,
     },
+    /// A build without the feature `schema`.
+    #[error("this build has no schemas: build weir with --features grpc")]
+    Absent,
     /// A response of the reflection service that reports an error.
     #[error("reflection: {0}")]
     Reflection(String),

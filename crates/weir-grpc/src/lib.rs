@@ -5,16 +5,33 @@
 //! in. It knows neither HTTP nor the prefix of messages; a library compiles and transcodes.
 #![forbid(unsafe_code)]
 
+#[cfg(not(feature = "schema"))]
+mod absent;
+#[cfg(feature = "schema")]
 mod reflection;
 
+#[cfg(feature = "schema")]
 mod method;
+#[cfg(feature = "schema")]
 mod schema;
+
+mod method_name;
+mod reflection_version;
+mod schema_file;
 
 mod compression;
 mod error;
 
+#[cfg(not(feature = "schema"))]
+pub use absent::{Method, Reflection, Schema};
 pub use compression::gzip;
 pub use error::SchemaError;
-pub use method::{Method, MethodKind, MethodName};
-pub use reflection::{Reflection, ReflectionVersion};
-pub use schema::{ImportedFile, Schema, SchemaFile};
+#[cfg(feature = "schema")]
+pub use method::Method;
+pub use method_name::{MethodKind, MethodName};
+#[cfg(feature = "schema")]
+pub use reflection::Reflection;
+pub use reflection_version::ReflectionVersion;
+#[cfg(feature = "schema")]
+pub use schema::Schema;
+pub use schema_file::{ImportedFile, SchemaFile};

@@ -8,36 +8,10 @@ use prost_reflect::DescriptorPool;
 use prost_reflect::prost_types::FileDescriptorProto;
 use protox::file::{FileResolver, GoogleFileResolver};
 
-use crate::{MethodName, Schema, SchemaError};
+use crate::{Schema, SchemaError};
 
 /// Most files of a service.
 const FILES_MAX: usize = 10_000;
-
-/// Version of the reflection service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReflectionVersion {
-    /// `grpc.reflection.v1`.
-    V1,
-    /// `grpc.reflection.v1alpha`, which older servers have. Its messages are the same.
-    V1Alpha,
-}
-
-impl ReflectionVersion {
-    /// Both, the newer one first.
-    pub const ALL: [ReflectionVersion; 2] = [ReflectionVersion::V1, ReflectionVersion::V1Alpha];
-
-    /// Returns the method to call.
-    pub fn method(self) -> MethodName {
-        let package = match self {
-            ReflectionVersion::V1 => "v1",
-            ReflectionVersion::V1Alpha => "v1alpha",
-        };
-        MethodName {
-            service: format!("grpc.reflection.{package}.ServerReflection"),
-            method: "ServerReflectionInfo".to_owned(),
-        }
-    }
-}
 
 /// The files of a service, as far as they are known.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use prost_reflect::{DescriptorPool, ServiceDescriptor};
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
-use crate::{Method, MethodName, SchemaError};
+use crate::{ImportedFile, Method, MethodName, SchemaError, SchemaFile};
 
 /// Services, methods and messages.
 #[derive(Clone, Debug)]
@@ -14,18 +14,6 @@ pub struct Schema {
     /// The place that it comes from, for messages.
     place: String,
 }
-
-/// A file of a schema: .proto text, or a descriptor set as `protoc --descriptor_set_out` writes it.
-#[derive(Clone, Debug)]
-pub struct SchemaFile {
-    /// Name by which others import it.
-    pub name: String,
-    /// Its content.
-    pub content: Vec<u8>,
-}
-
-/// The text of an imported file by its name; `None` if there is none.
-pub type ImportedFile = dyn Fn(&str) -> Option<Vec<u8>> + Send + Sync;
 
 impl Schema {
     /// Compiles .proto files and decodes descriptor sets. `import` returns the files that they

@@ -47,6 +47,8 @@ pub(super) fn minimal(checkout: &Checkout<'_>) -> Result<()> {
     refuses(&["-s", "/dev/null", "http://127.0.0.1:1/"], "--script", "script")?;
     refuses(&["--save", "a", "http://127.0.0.1:1/"], "--save", "history")?;
     refuses(&["--otlp", "http://127.0.0.1:1", "http://127.0.0.1:1/"], "--otlp", "otlp")?;
+    let proto = ["--grpc", "a.B/C", "--proto", "/dev/null", "http://127.0.0.1:1/"];
+    refuses(&proto, "--proto", "grpc")?;
     refuses(&["--tui", "http://127.0.0.1:1/"], "--tui", "tui")?;
     refuses(&["history", "trend", "a"], "weir history", "history")
 }
