@@ -1,15 +1,14 @@
-//! The types of schemas in a build without the feature `schema`. There is no [`Schema`], so that code
-//! which has one compiles and is never reached.
+//! The types of schemas in a build without the feature `schema`. No [`Schema`] is ever made.
 
 use crate::{ImportedFile, MethodKind, MethodName, SchemaError, SchemaFile};
 
 /// A schema; this build has none.
 #[derive(Clone, Debug)]
-pub enum Schema {}
+pub struct Schema(());
 
 /// A method of a schema; this build has none either.
 #[derive(Clone, Debug)]
-pub enum Method {}
+pub struct Method(());
 
 /// The files of a service; they are not loaded.
 #[derive(Debug)]
@@ -26,38 +25,38 @@ impl Schema {
 
     /// Returns the schema as a descriptor set.
     pub fn descriptor_set(&self) -> Vec<u8> {
-        match *self {}
+        Vec::new()
     }
 
     /// Returns a method.
     ///
     /// # Errors
-    /// None: there is no schema.
+    /// Always.
     pub fn method(&self, _: &MethodName) -> Result<Method, SchemaError> {
-        match *self {}
+        Err(SchemaError::Absent)
     }
 }
 
 impl Method {
     /// Returns its kind.
     pub fn kind(&self) -> MethodKind {
-        match *self {}
+        MethodKind::Unary
     }
 
     /// Returns the messages of a request.
     ///
     /// # Errors
-    /// None: there is no method.
+    /// Always.
     pub fn requests(&self, _: &[u8]) -> Result<Vec<Vec<u8>>, SchemaError> {
-        match *self {}
+        Err(SchemaError::Absent)
     }
 
     /// Returns the JSON form of a message of a response.
     ///
     /// # Errors
-    /// None: there is no method.
+    /// Always.
     pub fn response(&self, _: &[u8]) -> Result<String, SchemaError> {
-        match *self {}
+        Err(SchemaError::Absent)
     }
 }
 

@@ -54,7 +54,7 @@ pub enum SchemaError {
         reason: String,
     },
     /// A build without the feature `schema`.
-    #[error("this build has no schemas: build weir with --features grpc")]
+    #[error("this build has no schemas: build weir with its feature grpc")]
     Absent,
     /// A response of the reflection service that reports an error.
     #[error("reflection: {0}")]
