@@ -4,7 +4,7 @@ use weir_http::h2::frame::{FrameKind, Settings, push_settings};
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{
     BodyBudget, Interest, MessageFormat, MessageFraming, MessageKind, Multiplexed, RequestId,
-    StreamEvent, StreamEventKind,
+    StreamEvent, StreamEventKind, StreamMessage,
 };
 
 use super::raw::{PIECES, Raw, get};
@@ -111,13 +111,12 @@ fn messages_of_streams() {
         for piece in raw.bytes.chunks(piece_bytes) {
             let mut events = Vec::new();
             client.receive(piece, 0, &mut events).expect("valid frames");
-            for StreamEvent { id: RequestId(id), kind } in events {
-                match kind {
-                    StreamEventKind::Message(it) => messages.push((id, it.bytes, it.kind)),
-                    StreamEventKind::Response { .. } => {
-                        fields.extend(client.response(0).fields().map(|(_, value)| value.to_vec()));
-                    }
-                    _ => {}
+            for StreamMessage { id: RequestId(id), message: it } in client.messages() {
+                messages.push((*id, it.bytes, it.kind));
+            }
+            for StreamEvent { kind, .. } in events {
+                if let StreamEventKind::Response { .. } = kind {
+                    fields.extend(client.response(0).fields().map(|(_, value)| value.to_vec()));
                 }
             }
             client.forget_responses();

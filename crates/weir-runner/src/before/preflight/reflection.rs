@@ -159,7 +159,7 @@ fn call<B: Backend>(
         client.receive(&bytes, link.now().0, &mut events).map_err(io::Error::other)?;
         for event in events.drain(..) {
             match event.kind {
-                StreamEventKind::Began { .. } | StreamEventKind::Message(_) => {}
+                StreamEventKind::Began { .. } => {}
                 StreamEventKind::Response { .. } => {
                     let response = CallResponse::of(&client.response(0));
                     client.forget_responses();
