@@ -11,3 +11,4 @@ mod raw_requests;
 mod responses;
 mod server;
 mod sse;
+mod ws;
