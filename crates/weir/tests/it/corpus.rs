@@ -63,6 +63,11 @@ fn sse() {
 }
 
 #[test]
+fn ws() {
+    replay("ws", 15, http::ws::frames);
+}
+
+#[test]
 fn document() {
     replay("document", 3, checks::document);
 }
@@ -133,6 +138,7 @@ fn nothing_is_left_out() {
         "script_values",
         "sse",
         "tls_records",
+        "ws",
     ];
     assert_eq!(names("fuzz_targets"), replayed);
     assert_eq!(names("corpus"), replayed);

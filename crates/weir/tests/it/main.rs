@@ -69,3 +69,4 @@ mod trials;
 mod tui;
 mod verdict;
 mod watching;
+mod websocket;
