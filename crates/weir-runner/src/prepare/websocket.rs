@@ -6,8 +6,8 @@ use weir_http::Prepared;
 use weir_http::ws::{MessageKey, WsOptions};
 use weir_result::{Closer, Plan, WebSocketPlan};
 use weir_text::setting::{
-    BODY, CLOSE, DATA_MATCH, HEADER, HTTP, METHOD, PIPELINE, RATE, REPLAY, SCRIPT, STREAMS,
-    WS_BINARY, WS_IDLE,
+    BODY, CLOSE, DATA_MATCH, HEADER, HTTP, MESSAGES, METHOD, PIPELINE, RATE, REPLAY, SCRIPT,
+    STREAMS, WS_BINARY, WS_IDLE,
 };
 
 use crate::spec::url::Url;
@@ -55,6 +55,11 @@ fn excluded(spec: &RunSpec) -> Option<(String, String)> {
     let others = [
         (SCRIPT, spec.script.is_some(), "scripts make requests of HTTP".to_owned()),
         (REPLAY, spec.replay.is_some(), "logs have requests of HTTP".to_owned()),
+        (
+            MESSAGES,
+            spec.messages.given().is_some(),
+            "an echo is one message; pushed ones are counted with the connections".to_owned(),
+        ),
         (METHOD, spec.request.method.is_some(), "a message has no method".to_owned()),
         (
             PIPELINE,

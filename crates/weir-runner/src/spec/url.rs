@@ -36,6 +36,18 @@ impl Url {
         Url::parse(&split_userinfo(&target.url).0)
     }
 
+    /// Parses the URL of a page, which is requested over HTTP.
+    ///
+    /// # Errors
+    /// As [`Url::parse`], and for ws and wss.
+    pub(crate) fn of_page(text: &str) -> Result<Url> {
+        let url = Url::parse(text)?;
+        if url.is_websocket {
+            bail!("unsupported scheme {:?} in {text:?}; use http or https", url.scheme());
+        }
+        Ok(url)
+    }
+
     /// Parses `text`. A missing scheme means http, as in browsers and curl.
     ///
     /// # Errors
