@@ -141,6 +141,10 @@ pub(crate) trait Lane: Debug + Sized {
     /// Handles that `conn` takes no more requests.
     fn retired(&mut self, _shared: &mut PoolState, _conn: ConnId, _at: Nanos) {}
 
+    /// Moves the bytes that announce the end of `conn` to its peer, which is still open, to the
+    /// layers' output. HTTP/1 has none.
+    fn announce_close(&mut self, _shared: &mut PoolState, _conn: ConnId) {}
+
     /// Returns the send time of the oldest request in flight on `conn` that is not overdue already.
     fn oldest(&self, shared: &PoolState, conn: ConnId) -> Option<Nanos>;
 

@@ -536,7 +536,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             match self.pool.shared.connections.at(conn).state {
                 SocketState::Closed | SocketState::Queued => {}
                 _ => {
-                    self.pool.shared.layers.announce_close(conn);
+                    self.pool.announce_close(conn);
                     self.pool.shared.layers.send_output(conn, &mut self.backend);
                     self.backend.close(conn, Close::Graceful);
                 }

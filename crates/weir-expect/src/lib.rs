@@ -8,6 +8,7 @@
 mod expectations;
 
 mod expectation;
+mod field_key;
 mod first_bodies;
 mod miss;
 
@@ -22,6 +23,7 @@ pub use decoder::{BodyDecoder, DecodeError};
 pub use error::ExpectError;
 pub use expectation::Expectation;
 pub use expectations::Expectations;
+pub use field_key::FieldKey;
 pub use first_bodies::FirstBodies;
 pub use json::JsonPointer;
 pub use miss::Miss;

@@ -87,8 +87,53 @@ protocol_errors! {
     BodyLengthMismatch = "body_length_mismatch", "the body is not as long as Content-Length";
     /// The peer sent too many frames without content, or too many parts of one header block.
     TooManyFrames = "too_many_frames", "the peer sent too many frames without content";
+    /// The response to the upgrade to WebSocket has status 101 without the fields that it needs, or
+    /// with an extension or a subprotocol that was not requested (RFC 6455 §4.1).
+    BadUpgrade = "bad_upgrade", "status 101 comes with wrong fields for WebSocket";
+    /// The upgrade to WebSocket was answered with status 2xx or 102: the server does not know it.
+    UpgradeIgnored = "upgrade_ignored", "the server ignored the upgrade to WebSocket";
+    /// The upgrade to WebSocket was answered with status 3xx.
+    UpgradeRedirected = "upgrade_redirected", "the server redirects the upgrade to WebSocket";
+    /// The upgrade to WebSocket was refused with status 400.
+    UpgradeBadRequest = "upgrade_refused_400", "the server refused WebSocket with status 400";
+    /// The upgrade to WebSocket was refused with status 401.
+    UpgradeUnauthorized = "upgrade_refused_401", "the server refused WebSocket with status 401";
+    /// The upgrade to WebSocket was refused with status 403.
+    UpgradeForbidden = "upgrade_refused_403", "the server refused WebSocket with status 403";
+    /// The upgrade to WebSocket was refused with status 404.
+    UpgradeNotFound = "upgrade_refused_404", "the server refused WebSocket with status 404";
+    /// The upgrade to WebSocket was refused with status 429.
+    UpgradeTooMany = "upgrade_refused_429", "the server refused WebSocket with status 429";
+    /// The upgrade to WebSocket was refused with another status 4xx.
+    UpgradeClientError = "upgrade_refused_4xx", "the server refused WebSocket with a status 4xx";
+    /// The upgrade to WebSocket was refused with status 503.
+    UpgradeUnavailable = "upgrade_refused_503", "the server refused WebSocket with status 503";
+    /// The upgrade to WebSocket was refused with another status from 500.
+    UpgradeServerError = "upgrade_refused_5xx", "the server refused WebSocket with a status 5xx";
+    /// A text message, or the reason of a Close frame, is not UTF-8 (RFC 6455 §8.1).
+    BadText = "bad_text", "a text message is not UTF-8";
+    /// A message is larger than the limit.
+    MessageTooLarge = "message_too_large", "a message is too large";
     /// The peer returned the request unprocessed each time it was sent.
     Returned = "returned", "the peer returned the request unprocessed each time it was sent";
+}
+
+impl ProtocolError {
+    /// Returns the error of an upgrade that was answered with a status other than 101.
+    pub(crate) fn of_refused_upgrade(status: u16) -> ProtocolError {
+        match status {
+            0..=299 => ProtocolError::UpgradeIgnored,
+            300..=399 => ProtocolError::UpgradeRedirected,
+            400 => ProtocolError::UpgradeBadRequest,
+            401 => ProtocolError::UpgradeUnauthorized,
+            403 => ProtocolError::UpgradeForbidden,
+            404 => ProtocolError::UpgradeNotFound,
+            429 => ProtocolError::UpgradeTooMany,
+            _ if status < 500 => ProtocolError::UpgradeClientError,
+            503 => ProtocolError::UpgradeUnavailable,
+            _ => ProtocolError::UpgradeServerError,
+        }
+    }
 }
 
 /// Reason why a request cannot be sent as specified. It is the user's error, found before the run.
@@ -141,7 +186,8 @@ mod tests {
         let codes: BTreeSet<_> = ProtocolError::ALL.iter().map(|error| error.code()).collect();
         assert_eq!(codes.len(), ProtocolError::ALL.len());
         for code in codes {
-            assert!(code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{code}");
+            let is_of_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+            assert!(code.bytes().all(|byte| is_of_name(byte) || byte == b'_'), "{code}");
         }
     }
 }

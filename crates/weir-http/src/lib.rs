@@ -1,6 +1,6 @@
 //! HTTP without I/O. The client side takes requests and received bytes, and returns wire bytes and
-//! responses; [`server`] takes received bytes and returns requests. [`h2`] is HTTP/2; [`sse`] and
-//! [`grpc`] are messages in bodies.
+//! responses; [`server`] takes received bytes and returns requests. [`h2`] is HTTP/2, [`ws`]
+//! WebSocket; [`sse`] and [`grpc`] are messages in bodies.
 //!
 //! This crate never opens a socket, reads a clock, starts a thread or draws a random number. The
 //! caller passes received bytes in pieces of any size, and records the times. Responses do not
@@ -23,6 +23,7 @@ mod head;
 mod raw;
 pub mod server;
 pub mod sse;
+pub mod ws;
 
 mod budget;
 mod error;
@@ -41,7 +42,8 @@ pub use message::connection_fields::is_of_connection;
 pub use messages::{MessageFormat, MessageFraming, MessageKind, MessageTest, ReceivedMessage};
 pub use method::is_safe_method;
 pub use multiplexed::{
-    EndReason, Multiplexed, StreamEvent, StreamEventKind, StreamMessage, WindowWaits,
+    EndReason, Multiplexed, PushedMessages, StreamEvent, StreamEventKind, StreamMessage,
+    WindowWaits,
 };
 pub use prepared::Prepared;
 pub use protocol::{MultiplexedFactory, ProtocolFactory};

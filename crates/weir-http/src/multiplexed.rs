@@ -58,6 +58,10 @@ pub trait Multiplexed: Debug + Send {
     /// True if a response has started and is incomplete.
     fn is_mid_response(&self) -> bool;
 
+    /// Queues the bytes that announce the end of the connection to the peer, before its socket is
+    /// closed in order. The default announces nothing.
+    fn close(&mut self) {}
+
     /// Prepares for a new socket of the same connection: nothing is in flight, allocations are
     /// kept.
     fn reset(&mut self);
@@ -79,6 +83,12 @@ pub trait Multiplexed: Debug + Send {
     /// order. Those of a stream precede its last event in that call.
     fn messages(&self) -> &[StreamMessage] {
         &[]
+    }
+
+    /// Returns the messages that the peer sent by itself, for no request, since creation, including
+    /// before resets.
+    fn pushed(&self) -> PushedMessages {
+        PushedMessages::default()
     }
 
     /// Returns the `nth` response, from 0, of those that the last call of
@@ -111,6 +121,15 @@ pub struct EndReason {
     /// Name in documents of an exchange that the peer ended for this reason. Stable, as
     /// [`ProtocolError::code`].
     pub reset_code: &'static str,
+}
+
+/// Messages that a peer sent by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PushedMessages {
+    /// Number of them.
+    pub messages: u64,
+    /// Bytes of their content.
+    pub bytes: u64,
 }
 
 /// Waits of request bodies for the peer's flow-control windows. They are the peer's time, not the

@@ -46,7 +46,7 @@ pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, ConnectionStage, ExpectPlan,
     Header, Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, MessagePlan, MessageProtocol,
     PART_WEIGHTS_MAX, Pacing, Part, Plan, Rate, ReplayPlan, RequestPlan, Speed, Stage, StageSpan,
-    StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan, TlsVersion, Wait,
+    StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan, TlsVersion, Wait, WebSocketPlan,
     check_connection_stages, check_stages, connections_at, mean_rate, most_connections,
     parse_connection_stages, parse_curve, parse_stages, stage_at,
 };

@@ -21,7 +21,7 @@ pub use connection_stage::{
     parse_connection_stages,
 };
 pub use expect::ExpectPlan;
-pub use http::{Http2Plan, HttpPlan};
+pub use http::{Http2Plan, HttpPlan, WebSocketPlan};
 pub use list::{ListOrder, ListPlan, TemplatePlan};
 pub use messages::{MessagePlan, MessageProtocol};
 pub use part::{PART_WEIGHTS_MAX, Part};
@@ -87,6 +87,10 @@ pub struct Plan {
     /// Version of HTTP; null in a plan that is only printed, if the server chooses.
     #[serde(default = "http11")]
     pub http: Option<HttpPlan>,
+    /// Field that a message of WebSocket and its echo have in common, as `json:/id`; absent if
+    /// echoes come in the order of the messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matched_by: Option<String>,
     /// Greatest number of requests in flight on one connection with HTTP/1, 1 to 128.
     pub pipeline: u16,
     /// Length of the warm-up before the measured window, in nanoseconds; with `warmup_is_auto`, its
@@ -167,6 +171,7 @@ impl Default for Plan {
             threads: 1,
             leaves_cpus: false,
             http: http11(),
+            matched_by: None,
             pipeline: 1,
             warmup_ns: 0,
             warmup_is_auto: false,
@@ -228,8 +233,22 @@ impl Plan {
     pub fn depth(&self) -> u16 {
         match self.http {
             Some(HttpPlan::Http2(http2)) => http2.streams,
+            Some(HttpPlan::WebSocket(websocket)) => websocket.in_flight,
             _ => self.pipeline,
         }
+    }
+
+    /// Returns the options of WebSocket; `None` over HTTP.
+    pub fn websocket(&self) -> Option<WebSocketPlan> {
+        match self.http {
+            Some(HttpPlan::WebSocket(websocket)) => Some(websocket),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the frame with which a server announces the end of a connection.
+    pub fn goaway_name(&self) -> &'static str {
+        if self.websocket().is_some() { "Close frame" } else { "GOAWAY" }
     }
 
     /// True if neither a time nor a number of requests ends the window, nor the end of a list that

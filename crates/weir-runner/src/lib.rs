@@ -54,7 +54,7 @@ pub use spec::{
     AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, ExpectSpec, FormField,
     FormValue, GrpcSpec, HttpChoice, HttpSpec, InputFile, ListSource, ListSpec, LoadSpec,
     MessageSpec, Pin, RedactionSpec, ReplaySpec, RequestSpec, RowsOrder, RunSpec, SPEC_VERSION,
-    ScriptSpec, TargetSpec, TemplateSpec, TlsSpec, Warmup, WatchSpec, WitnessChoice,
+    ScriptSpec, TargetSpec, TemplateSpec, TlsSpec, Warmup, WatchSpec, WebSocketSpec, WitnessChoice,
 };
 pub use start_gate::{HeldLoad, StartGate};
 pub use watch::aside::WatchedServer;

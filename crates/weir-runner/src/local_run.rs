@@ -173,7 +173,9 @@ impl LocalRun {
         interrupts: &Interrupts,
         observer: &mut dyn Observer,
     ) -> Result<Probed> {
-        if preflight.response.is_none() || !self.goes_there() {
+        // A message of WebSocket may change something, as a POST.
+        let is_websocket = job.plan.websocket().is_some();
+        if preflight.response.is_none() || is_websocket || !self.goes_there() {
             return Ok(Probed::default());
         }
         observer.phase(Phase::Probe, &job.plan);
@@ -189,7 +191,8 @@ impl LocalRun {
             WitnessChoice::Off => false,
         };
         let is_once = job.list.as_ref().is_some_and(|list| list.sequence.is_once());
-        is_enabled && self.planned.scripts.is_none() && !is_once
+        let is_idle = job.plan.websocket().is_some_and(|websocket| websocket.idle);
+        is_enabled && self.planned.scripts.is_none() && !is_once && !is_idle
     }
 
     /// Repeats the load with one more thread. Its failure becomes a note, and the load's result

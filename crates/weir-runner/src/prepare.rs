@@ -23,4 +23,5 @@ pub(crate) mod server_wait;
 pub(crate) mod threads;
 pub(crate) mod tls;
 pub(crate) mod watchdog;
+pub(crate) mod websocket;
 pub(crate) mod wire;

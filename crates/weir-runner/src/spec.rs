@@ -22,6 +22,7 @@ mod templates;
 mod tls;
 pub(crate) mod url;
 mod watch;
+mod websocket;
 
 pub use checks::{CheckSpec, WitnessChoice};
 pub use compat::{CompatSpec, Dialect};
@@ -41,6 +42,7 @@ pub use target::{AddressFamily, TargetSpec};
 pub use templates::{RowsOrder, TemplateSpec};
 pub use tls::TlsSpec;
 pub use watch::WatchSpec;
+pub use websocket::WebSocketSpec;
 
 use std::fs;
 use std::path::PathBuf;
@@ -91,6 +93,9 @@ pub struct RunSpec {
     /// HTTP version.
     #[serde(default)]
     pub http: HttpSpec,
+    /// Choices of WebSocket for a URL of ws or wss.
+    #[serde(default, skip_serializing_if = "WebSocketSpec::is_default")]
+    pub websocket: WebSocketSpec,
     /// Choices of TLS for an https URL.
     #[serde(default)]
     pub tls: TlsSpec,

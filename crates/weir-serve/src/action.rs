@@ -4,6 +4,7 @@ use weir_io::{ConnId, Nanos};
 
 use crate::fault::FaultKind;
 use crate::response::Response;
+use crate::web_socket::Echo;
 
 /// An action on a connection, to be done now.
 #[derive(Clone, Debug)]
@@ -13,7 +14,11 @@ pub(crate) enum Action {
     /// Send a response that was decided earlier. In a box: most actions are plain responses, and
     /// would be as large.
     Give(Box<Due>),
-    /// Send the frames of HTTP/2 that wait.
+    /// Send the echo of a message that was decided earlier.
+    Echo(Box<Echo>),
+    /// Send the next message of a WebSocket connection that no message of its client caused.
+    Push { conn: ConnId },
+    /// Send the frames of HTTP/2 or WebSocket that wait.
     Flush { conn: ConnId },
     /// Close in order.
     Close { conn: ConnId },

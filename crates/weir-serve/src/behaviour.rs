@@ -16,6 +16,7 @@ use crate::http_version::{Http2Options, HttpVersion};
 use crate::limits::{BODY_MAX_BYTES, status_is_valid};
 use crate::routes::{Route, Routes};
 use crate::units::{ParseError, parse_span};
+use crate::web_socket_options::WebSocketOptions;
 
 /// Behaviour of the server towards requests. [`Behaviour::default`] responds to every request at
 /// once with status 200 and a body of 14 bytes.
@@ -30,6 +31,8 @@ pub struct Behaviour {
     pub http: HttpVersion,
     /// `--h2-streams`, `--h2-window`, `--h2-settings-delay`: settings of HTTP/2.
     pub http2: Http2Options,
+    /// `--ws-ping`, `--ws-unordered`: options of WebSocket.
+    pub websocket: WebSocketOptions,
     /// `--status`: 200 to 599. 204 and 304 have no body.
     pub status: u16,
     /// `--size`: body size in bytes, up to [`Behaviour::BODY_MAX_BYTES`].
@@ -40,7 +43,8 @@ pub struct Behaviour {
     /// `--drip K@SPACING`: the body is sent in pieces.
     pub drip: Option<Drip>,
     /// `--events`: responses are streams of events, which have neither `body_bytes` nor pieces.
-    /// They are framed in chunks, or until the connection closes.
+    /// They are framed in chunks, or until the connection closes. A WebSocket connection sends the
+    /// data of each event as a message.
     pub events: Option<EventStream>,
     /// `--size`, if it is given: bytes of the message of a call of gRPC, which otherwise is that of
     /// the request.
@@ -60,6 +64,7 @@ pub struct Behaviour {
     /// `Connection: keep-alive`. Without HTTP/2.
     pub http10: bool,
     /// `--requests-per-connection`: the N-th response of a connection closes it; at least 1. In
+    /// WebSocket, a Close frame follows the echo of the N-th message. In
     /// HTTP/2, GOAWAY with the stream of the N-th request is sent when that request begins; later
     /// ones are not processed.
     pub requests_per_connection: Option<u64>,
@@ -92,6 +97,7 @@ impl Default for Behaviour {
         Behaviour {
             http: HttpVersion::Auto,
             http2: Http2Options::default(),
+            websocket: WebSocketOptions::default(),
             status: 200,
             body_bytes: 14,
             framing: Framing::Length,
@@ -284,6 +290,8 @@ impl Behaviour {
             format!("--h2-streams must be at most {streams_max}")
         } else if self.http2.window_bytes > Http2Options::WINDOW_MAX_BYTES {
             "--h2-window must be at most 2147483647 bytes".to_owned()
+        } else if self.websocket.ping == Some(Duration::ZERO) {
+            "the interval of --ws-ping must be above zero: leave it out for none".to_owned()
         } else if self.requests_per_connection == Some(0) {
             "a connection must be allowed at least 1 request".to_owned()
         } else if self.idle_timeout == Some(Duration::ZERO) {

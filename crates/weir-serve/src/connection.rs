@@ -5,6 +5,7 @@ use weir_io::Nanos;
 
 use crate::http2::Http2;
 use crate::request::ServedRequest;
+use crate::web_socket::WebSocket;
 
 /// State of a connection number, which outlives its sockets.
 #[derive(Debug, Default)]
@@ -40,7 +41,7 @@ pub(crate) struct Connection {
     pub(crate) request: Option<Box<ServedRequest>>,
 }
 
-/// Protocol of a connection, with its state if it is HTTP/2.
+/// Protocol of a connection, with its state if it is not HTTP/1.
 #[derive(Debug, Default)]
 pub(crate) enum Protocol {
     /// All bytes so far are the begin of the preface of HTTP/2, so many of them.
@@ -50,6 +51,8 @@ pub(crate) enum Protocol {
     Http1,
     /// HTTP/2.
     Http2(Box<Http2>),
+    /// WebSocket, after an upgrade of HTTP/1.
+    WebSocket(Box<WebSocket>),
 }
 
 impl Connection {
@@ -57,12 +60,29 @@ impl Connection {
     pub(crate) fn http2(&mut self) -> Option<&mut Http2> {
         match &mut self.protocol {
             Protocol::Http2(http2) => Some(http2),
-            Protocol::Undecided { .. } | Protocol::Http1 => None,
+            Protocol::Undecided { .. } | Protocol::Http1 | Protocol::WebSocket(_) => None,
+        }
+    }
+
+    /// Returns the state of WebSocket.
+    pub(crate) fn socket(&mut self) -> Option<&mut WebSocket> {
+        match &mut self.protocol {
+            Protocol::WebSocket(socket) => Some(socket),
+            Protocol::Undecided { .. } | Protocol::Http1 | Protocol::Http2(_) => None,
         }
     }
 
     pub(crate) fn is_http2(&self) -> bool {
         matches!(self.protocol, Protocol::Http2(_))
+    }
+
+    /// True if the socket of this `life` is still open.
+    pub(crate) fn is_current(&self, life: u32) -> bool {
+        self.is_open && self.life == life
+    }
+
+    pub(crate) fn is_socket(&self) -> bool {
+        matches!(self.protocol, Protocol::WebSocket(_))
     }
 
     /// True if its peer or a response has ended it, and it gets no more responses.

@@ -98,19 +98,29 @@ impl EventStream {
         Err(ParseError(problem))
     }
 
-    /// Appends event `number`, and if it is the `last` those that follow at once.
-    pub(crate) fn push_event(&self, out: &mut Vec<u8>, number: u32, is_last: bool, sent_ns: u64) {
+    /// Appends the data of event `number` alone, as a message of its own has it.
+    pub(crate) fn push_data(&self, out: &mut Vec<u8>, number: u32, sent_ns: u64) {
         match &self.data {
             EventData::Numbers => {
-                out.extend_from_slice(b"data: {\"n\":");
+                out.extend_from_slice(b"{\"n\":");
                 push_decimal(out, number.into());
                 out.extend_from_slice(b",\"sent_ns\":");
                 push_decimal(out, sent_ns);
-                out.extend_from_slice(b"}\n");
+                out.push(b'}');
             }
-            EventData::Tokens => {
-                out.extend_from_slice(b"data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n");
-                if is_last {
+            EventData::Tokens => out.extend_from_slice(TOKEN),
+            EventData::Text(text) => out.extend_from_slice(text.as_bytes()),
+        }
+    }
+
+    /// Appends event `number`, and if it is the `last` those that follow at once.
+    pub(crate) fn push_event(&self, out: &mut Vec<u8>, number: u32, is_last: bool, sent_ns: u64) {
+        match &self.data {
+            EventData::Numbers | EventData::Tokens => {
+                out.extend_from_slice(b"data: ");
+                self.push_data(out, number, sent_ns);
+                out.push(b'\n');
+                if is_last && self.data == EventData::Tokens {
                     out.extend_from_slice(b"\ndata: [DONE]\n");
                 }
             }
@@ -125,6 +135,9 @@ impl EventStream {
         out.push(b'\n');
     }
 }
+
+/// Data of an event with a token.
+const TOKEN: &[u8] = b"{\"choices\":[{\"delta\":{\"content\":\"x\"}}]}";
 
 /// Progress of one stream: its end, and the time of its next event.
 #[derive(Clone, Debug)]
@@ -150,6 +163,11 @@ impl EventProgress {
         let events = cut.map_or(settings.events, |cut| cut.after);
         let is_cut = cut.is_some();
         EventProgress { draws, is_stalled, is_cut, events, number: 0, elapsed_ns: 0 }
+    }
+
+    /// Returns the number of the event that was scheduled last.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
     }
 
     /// Schedules the next event. Returns the time from the request to it.

@@ -1,10 +1,10 @@
-//! The reference server behind `weir serve`: a server of HTTP/1 and HTTP/2, with and without TLS,
+//! The reference server behind `weir serve`: HTTP/1, HTTP/2 and WebSocket, with and without TLS,
 //! with exactly programmed responses, delays, stalls and faults, so that a client's figures can be
 //! compared with known values.
 //!
 //! [`spawn`] starts it on threads of this process and is all that most callers need. A [`Server`]
-//! runs the same loop on any [`Backend`](weir_io::Backend). The server sides of HTTP/1 and HTTP/2
-//! are weir-http's; rustls is the server side of TLS. This crate depends on no plan or histogram;
+//! runs the same loop on any [`Backend`](weir_io::Backend). The server sides of the protocols are
+//! weir-http's; rustls is the server side of TLS. This crate depends on no plan or histogram;
 //! it reads no clock but the backend's, reads no file, and prints nothing.
 
 #![forbid(unsafe_code)]
@@ -24,6 +24,7 @@ mod limits;
 mod routes;
 mod tls;
 mod units;
+mod web_socket_options;
 
 mod request;
 
@@ -32,6 +33,7 @@ mod pending;
 mod response;
 mod stats;
 mod stream_head;
+mod web_socket;
 
 mod accounts;
 mod action;
@@ -62,3 +64,4 @@ pub use tls::TlsConfig;
 #[cfg(feature = "tls")]
 pub use tls::{Identity, TlsConfigError, TlsOptions, TlsVersion};
 pub use units::ParseError;
+pub use web_socket_options::WebSocketOptions;

@@ -6,6 +6,8 @@ use weir_http::h2::server::RequestFields;
 use weir_http::server::{
     ReadProgress, RequestBody, RequestFault, RequestHead, RequestLine, RequestParser, RequestPart,
 };
+use weir_http::ws::UpgradeKey;
+use weir_http::ws::handshake::has_token;
 
 use crate::delay::Delay;
 use crate::fault::FaultKind;
@@ -34,12 +36,23 @@ pub(crate) struct ServedRequest {
     has_host: bool,
     /// True if it is a call of gRPC, which HTTP/2 alone has.
     pub(crate) is_call: bool,
+    /// Fields of an upgrade to WebSocket.
+    upgrade: UpgradeFields,
     /// The `x-slot` header.
     pub(crate) slot: Slot,
     /// Index of its route.
     pub(crate) route: Option<u16>,
     /// Settings of the behaviour that this request overrides; none if it has a route.
     pub(crate) overrides: Overrides,
+}
+
+/// Fields of a request that make it an upgrade to WebSocket (RFC 6455 §4.2.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct UpgradeFields {
+    is_websocket: bool,
+    is_connection: bool,
+    is_version_13: bool,
+    key: Option<UpgradeKey>,
 }
 
 /// Settings of the behaviour that one request overrides.
@@ -112,6 +125,7 @@ impl ServedRequest {
             has_body,
             has_host,
             is_call,
+            upgrade,
             slot,
             route,
             overrides: Overrides { delay, status, body_bytes, fault },
@@ -119,8 +133,13 @@ impl ServedRequest {
         let changes_response = is_head | is_http10 | wants_close | wants_keep_alive | is_stats;
         let is_overridden =
             delay.is_some() | status.is_some() | body_bytes.is_some() | fault.is_some();
-        let is_special =
-            expects_continue | has_body | !has_host | is_call | (slot.length > 0) | route.is_some();
+        let is_special = expects_continue
+            | upgrade.is_websocket
+            | has_body
+            | !has_host
+            | is_call
+            | (slot.length > 0)
+            | route.is_some();
         !(changes_response | is_overridden | is_special)
     }
 
@@ -128,6 +147,14 @@ impl ServedRequest {
     /// sends the body.
     pub(crate) fn awaits_continue(&self) -> bool {
         self.expects_continue && self.has_body && !self.is_http10
+    }
+
+    /// Returns the key of an upgrade to WebSocket; `None` if the request is none.
+    pub(crate) fn upgrade_key(&self) -> Option<&UpgradeKey> {
+        let UpgradeFields { is_websocket, is_connection, is_version_13, ref key } = self.upgrade;
+        let is_upgrade = is_websocket && is_connection && is_version_13;
+        let is_ordinary = !self.is_http10 && !self.is_head && !self.has_body;
+        key.as_ref().filter(|_| is_upgrade && is_ordinary)
     }
 
     /// Reads from the start of `bytes`, as [`RequestParser::read`]. A request that begins there
@@ -227,10 +254,16 @@ impl ServedRequest {
             4 if is("host") => self.has_host = true,
             6 if is("x-slot") => self.slot = Slot::new(value),
             6 if is("x-size") => self.turn(Knob::Size, value)?,
+            7 if is("upgrade") => {
+                self.upgrade.is_websocket = value.eq_ignore_ascii_case(b"websocket");
+            }
             7 if is("x-delay") => self.turn(Knob::Delay, value)?,
             7 if is("x-fault") => self.turn(Knob::Fault, value)?,
             8 if is("x-status") => self.turn(Knob::Status, value)?,
             10 if is("x-delay-ns") => self.turn(Knob::DelayNs, value)?,
+            10 if is("connection") => self.upgrade.is_connection |= has_token(value, b"upgrade"),
+            17 if is("sec-websocket-key") => self.upgrade.key = UpgradeKey::parse(value),
+            21 if is("sec-websocket-version") => self.upgrade.is_version_13 = value == b"13",
             _ => {}
         }
         Ok(())

@@ -26,23 +26,12 @@ use crate::routes::Routed;
 use crate::stats::{Shared, add};
 use crate::stream_head::StreamHead;
 use crate::units::span_ns;
+use sockets::Sockets;
+use waiting::{QUEUED_MAX, Waiting};
 
+mod sockets;
 mod streams;
-
-/// A queued item with a due time; checks have the connection and its life.
-#[derive(Clone, Debug)]
-enum Waiting {
-    Response(Box<Due>),
-    /// A check for the connection's idle timeout.
-    IdleCheck(ConnId, u32),
-    /// The delayed settings of an HTTP/2 connection.
-    Settings(ConnId, u32),
-    /// The end of an HTTP/2 connection that its client has not closed after GOAWAY.
-    Lingering(ConnId, u32),
-}
-
-/// Maximum of queued responses per connection; a client that pipelines more is disconnected.
-const QUEUED_MAX: u32 = 100_000;
+mod waiting;
 
 /// Settings of one response.
 #[derive(Clone, Copy, Debug)]
@@ -100,14 +89,21 @@ impl Responder {
     pub(crate) fn take_due(&mut self, now: Nanos) -> Option<Action> {
         while let Some(waiting) = self.waiting.take_due(now) {
             let action = match waiting {
-                Waiting::Response(due) => {
-                    self.is_current(due.conn, due.life).then_some(Action::Give(due))
-                }
+                Waiting::Response(due) => self.connections[due.conn.index()]
+                    .is_current(due.life)
+                    .then_some(Action::Give(due)),
                 Waiting::IdleCheck(conn, life) => self.check_idle(conn, life, now),
                 Waiting::Settings(conn, life) => self.release(conn, life),
-                Waiting::Lingering(conn, life) => {
-                    self.is_current(conn, life).then_some(Action::Close { conn })
+                Waiting::Lingering(conn, life) => self.connections[conn.index()]
+                    .is_current(life)
+                    .then_some(Action::Close { conn }),
+                Waiting::Echo(echo) => self.connections[echo.conn.index()]
+                    .is_current(echo.life)
+                    .then_some(Action::Echo(echo)),
+                Waiting::Push(conn, life) => {
+                    self.connections[conn.index()].is_current(life).then_some(Action::Push { conn })
                 }
+                Waiting::Ping(conn, life) => self.sockets().ping(conn, life, now),
             };
             if action.is_some() {
                 return action;
@@ -116,14 +112,21 @@ impl Responder {
         None
     }
 
-    fn is_current(&self, conn: ConnId, life: u32) -> bool {
-        let connection = &self.connections[conn.index()];
-        connection.is_open && connection.life == life
+    /// Returns the part that WebSocket connections need.
+    pub(crate) fn sockets(&mut self) -> Sockets<'_> {
+        Sockets {
+            shared: &self.shared,
+            accounts: &mut self.accounts,
+            connections: &mut self.connections,
+            waiting: &mut self.waiting,
+            actions: &mut self.actions,
+            fifo: &mut self.fifo,
+        }
     }
 
     fn check_idle(&mut self, conn: ConnId, life: u32, now: Nanos) -> Option<Action> {
         let timeout_ns = span_ns(self.shared.behaviour.idle_timeout?);
-        if !self.is_current(conn, life) {
+        if !self.connections[conn.index()].is_current(life) {
             return None;
         }
         let connection = &mut self.connections[conn.index()];
@@ -135,6 +138,9 @@ impl Responder {
             // A request that is on its way will not be processed.
             if let Some(http2) = connection.http2() {
                 http2.go_away();
+            }
+            if connection.is_socket() {
+                return self.sockets().leave(conn, now);
             }
             return Some(Action::Close { conn });
         }
@@ -185,8 +191,11 @@ impl Responder {
         let connection = &mut self.connections[conn.index()];
         connection.is_open = false;
         connection.request = None;
-        connection.protocol = Protocol::Http1;
+        let protocol = std::mem::take(&mut connection.protocol);
         let owed = u64::from(std::mem::take(&mut connection.owed));
+        if let Protocol::WebSocket(socket) = protocol {
+            socket.count_end(self.accounts.counters());
+        }
         add(&self.accounts.counters().abandoned, owed);
     }
 
@@ -276,6 +285,10 @@ impl Responder {
                 Ok(ReadProgress::End) => {
                     if !request.is_plain() {
                         self.take_request(conn, 0, &request, None, at);
+                        if self.connections[conn.index()].is_socket() {
+                            self.connections[conn.index()].begun.clear();
+                            return self.sockets().receive(conn, rest, at);
+                        }
                     } else {
                         self.plain_head.clear();
                         self.plain_head.extend_from_slice(&connection.begun);
@@ -333,6 +346,13 @@ impl Responder {
             let is_head = request.is_head;
             let response = Response { stream, is_head, persistence, ..response };
             return self.line_up(conn, response, None, at, at);
+        }
+        if let Some(key) = request.upgrade_key()
+            && stream == 0
+            && self.sockets().accepts(conn, request)
+        {
+            let Reply { route, delay, .. } = self.reply(request);
+            return self.sockets().upgrade(conn, key, (route, delay), at);
         }
         self.shared.note_request(at);
         let index = self.shared.next_index();
@@ -500,7 +520,7 @@ impl Responder {
     /// True if a response is still to be sent: not if its connection is closed or has become a
     /// black hole, or if its stream has ended.
     pub(crate) fn is_wanted(&mut self, due: &Due) -> bool {
-        if !self.is_current(due.conn, due.life) {
+        if !self.connections[due.conn.index()].is_current(due.life) {
             return false;
         }
         let connection = &mut self.connections[due.conn.index()];

@@ -16,6 +16,7 @@ use crate::fault::FaultKind;
 use crate::responder::Responder;
 use crate::response::{Part, Renderer, Response, ResponseKind};
 use crate::stats::{Shared, add};
+use crate::web_socket::Echo;
 
 /// One worker of the reference server, on any backend.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub struct Server<B> {
     renderer: Renderer,
     plain: Plain,
     policy: WaitPolicy,
-    /// Buffer for frames of HTTP/2.
+    /// Buffer for frames of HTTP/2 and WebSocket.
     frames: Vec<u8>,
 }
 
@@ -147,6 +148,12 @@ impl<B: Backend> Server<B> {
                     self.give(due, stop);
                 }
             }
+            Action::Echo(echo) => {
+                if self.responder.sockets().is_wanted(&echo) {
+                    self.give_echo(&echo, stop);
+                }
+            }
+            Action::Push { conn } => self.give_own(conn, stop),
             Action::Flush { conn } => self.flush(conn, stop),
             Action::Close { conn } => self.close(conn, Close::Graceful, stop),
         }
@@ -202,6 +209,51 @@ impl<B: Backend> Server<B> {
             }
         }
         if self.responder.connection(conn).is_finished() {
+            self.close(conn, Close::Graceful, stop);
+        }
+    }
+
+    /// Sends the echo of a message, or injects the fault in its place.
+    #[inline(never)]
+    fn give_echo(&mut self, echo: &Echo, stop: &AtomicBool) {
+        let conn = echo.conn;
+        let replaces = |fault: &FaultKind| *fault != FaultKind::Garbage;
+        if let Some(fault) = echo.fault.filter(replaces) {
+            if fault == FaultKind::Partial {
+                self.responder.sockets().push_echo(echo);
+            }
+            self.responder.injected(conn, fault);
+            return match fault {
+                FaultKind::Reset => self.close(conn, Close::Reset, stop),
+                FaultKind::Blackhole => self.responder.sockets().mute(conn),
+                _ => self.close(conn, Close::Graceful, stop),
+            };
+        }
+        let mut sent_at = self.moment(stop);
+        self.responder.sockets().push_echo(echo);
+        if self.shared.behaviour.has_true_stamps() {
+            self.flush(conn, stop);
+            sent_at = self.moment(stop);
+            self.backend.submit();
+        }
+        if echo.fault.is_some() {
+            self.responder.injected(conn, FaultKind::Garbage);
+        }
+        self.responder.sockets().echoed(echo, sent_at);
+        if self.responder.connection(conn).is_finished() {
+            self.close(conn, Close::Graceful, stop);
+        }
+    }
+
+    /// Sends a message that no message of the client caused, by itself, so that its send time is
+    /// accurate.
+    #[cold]
+    fn give_own(&mut self, conn: ConnId, stop: &AtomicBool) {
+        let now = self.moment(stop);
+        let goes_on = self.responder.sockets().push_own(conn, now);
+        self.flush(conn, stop);
+        self.backend.submit();
+        if !goes_on {
             self.close(conn, Close::Graceful, stop);
         }
     }
@@ -274,9 +326,10 @@ impl<B: Backend> Server<B> {
         sent_at
     }
 
-    /// Sends the frames of HTTP/2 that wait.
+    /// Sends the frames of HTTP/2 or WebSocket that wait.
     fn flush(&mut self, conn: ConnId, stop: &AtomicBool) {
-        if !self.responder.connection(conn).is_http2() {
+        let connection = self.responder.connection(conn);
+        if !connection.is_http2() && !connection.is_socket() {
             return;
         }
         let now = self.moment(stop);

@@ -108,6 +108,30 @@ stats! {
     /// Messages sent in responses to calls. Passed to the kernel, or waiting for the client's
     /// windows.
     grpc_messages = grpc_messages;
+    /// WebSocket connections opened. Their upgrades are not in `requests`.
+    websockets = websockets;
+    /// WebSocket connections that are open; subset of `websockets`.
+    websockets_open;
+    /// Messages received on WebSocket connections; subset of `requests`.
+    ws_messages = ws_messages;
+    /// Echoes passed to the kernel's queue; subset of `answered`.
+    ws_echoes = ws_echoes;
+    /// Messages that the server sent by itself.
+    ws_pushed = ws_pushed;
+    /// Pings sent.
+    ws_pings = ws_pings;
+    /// Pongs received.
+    ws_pongs = ws_pongs;
+    /// WebSocket connections whose client sent a Close frame with code 1000; subset of
+    /// `websockets`.
+    ws_closed_1000 = ws_closed_1000;
+    /// The same with code 1001.
+    ws_closed_1001 = ws_closed_1001;
+    /// The same with another code, or with none.
+    ws_closed_other = ws_closed_other;
+    /// WebSocket connections that ended without a Close frame of the client; subset of
+    /// `websockets`.
+    ws_unclosed = ws_unclosed;
     /// Completed TLS handshakes.
     tls_handshakes = tls_handshakes;
     /// TLS handshakes that resumed a session; subset of `tls_handshakes`.
@@ -231,6 +255,9 @@ impl Shared {
             + stats.reset_streams
             + stats.abandoned;
         stats.owed = stats.requests.saturating_sub(ended);
+        let closed =
+            stats.ws_closed_1000 + stats.ws_closed_1001 + stats.ws_closed_other + stats.ws_unclosed;
+        stats.websockets_open = stats.websockets.saturating_sub(closed);
         let of_routes = self.behaviour.routes.iter().zip(&self.route_requests);
         let count = |(prepared, requests): (&PreparedRoute, &AtomicU64)| {
             let (route, requests) = (&prepared.route, requests.load(Ordering::Relaxed));
@@ -357,6 +384,16 @@ pub(crate) struct Counters {
     pub(crate) grpc_received: AtomicU64,
     pub(crate) grpc_messages: AtomicU64,
     pub(crate) grpc_statuses: [AtomicU64; GRPC_STATUSES],
+    pub(crate) websockets: AtomicU64,
+    pub(crate) ws_messages: AtomicU64,
+    pub(crate) ws_echoes: AtomicU64,
+    pub(crate) ws_pushed: AtomicU64,
+    pub(crate) ws_pings: AtomicU64,
+    pub(crate) ws_pongs: AtomicU64,
+    pub(crate) ws_closed_1000: AtomicU64,
+    pub(crate) ws_closed_1001: AtomicU64,
+    pub(crate) ws_closed_other: AtomicU64,
+    pub(crate) ws_unclosed: AtomicU64,
     pub(crate) tls_handshakes: AtomicU64,
     pub(crate) tls_resumed: AtomicU64,
     pub(crate) tls_failures: AtomicU64,
@@ -385,6 +422,9 @@ mod tests {
         add(&shared.counters(1).injected[4], 2);
         add(&shared.counters(0).requests, 20);
         add(&shared.counters(0).refused, 9);
+        add(&shared.counters(0).websockets, 5);
+        add(&shared.counters(0).ws_closed_1000, 1);
+        add(&shared.counters(1).ws_unclosed, 1);
         add(&shared.counters(1).tls_handshakes, 3);
         assert_eq!(
             shared.stats().to_json(),
@@ -393,6 +433,9 @@ mod tests {
              \"owed\":10,\"bad_requests\":0,\"refused\":9,\"refused_by_fault\":7,\
              \"event_streams\":0,\"events\":0,\"event_streams_cut\":0,\
              \"grpc_calls\":0,\"grpc_received\":0,\"grpc_messages\":0,\
+             \"websockets\":5,\"websockets_open\":3,\"ws_messages\":0,\"ws_echoes\":0,\
+             \"ws_pushed\":0,\"ws_pings\":0,\"ws_pongs\":0,\"ws_closed_1000\":1,\
+             \"ws_closed_1001\":0,\"ws_closed_other\":0,\"ws_unclosed\":1,\
              \"tls_handshakes\":3,\"tls_resumed\":0,\"tls_failures\":0,\
              \"accepted_by_worker\":[2, 1]}"
         );

@@ -132,14 +132,15 @@ fn silence(document: &Document, share: f64) -> String {
     format!("no response for {} of the window{why}", units::short_percent(share))
 }
 
-/// How the server refused streams of HTTP/2, by the name that RFC 9113 has for it.
+/// How the server refused streams of HTTP/2 or ended connections, by the name of the standard.
 fn refusal(document: &Document) -> Option<String> {
     let connections = &document.connections;
     if connections.without_streams > 0 {
         return Some("the server allows no streams (MAX_CONCURRENT_STREAMS 0)".to_owned());
     }
     let (reason, _) = connections.goaways.iter().max_by_key(|(_, count)| **count)?;
-    Some(format!("the server ended connections (GOAWAY: {reason})"))
+    let frame = document.plan.goaway_name();
+    Some(format!("the server ended connections ({frame}: {reason})"))
 }
 
 /// Formats `3.1% timed out`, `100% of responses were 404`, `no response within 10 s`.

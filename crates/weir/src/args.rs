@@ -36,6 +36,7 @@ mod tls;
 pub(crate) mod tree;
 pub(crate) mod values;
 mod watch;
+mod websocket;
 mod words;
 mod wrong;
 

@@ -90,7 +90,10 @@ pub(crate) fn failure(document: &Document, strict: Option<Grade>) -> Option<(u8,
     if let Some(agent) = document.fleet.iter().flat_map(FleetSection::lost).next() {
         return Some((MISSING_PART, agent.end_in_words()));
     }
-    if document.accounting.ok == 0 && document.throughput.good == 0 {
+    // Connections that are only held get no response.
+    let is_held = document.plan.websocket().is_some_and(|websocket| websocket.idle)
+        && document.connections.open_at_t0 > 0;
+    if document.accounting.ok == 0 && document.throughput.good == 0 && !is_held {
         let why = document.verdict.target.text.as_str();
         let separator = if why.is_empty() { "" } else { ": " };
         let text = format!("no successful response{separator}{why}");

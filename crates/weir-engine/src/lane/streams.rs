@@ -145,6 +145,12 @@ impl Lane for StreamLane {
         self.record_capacity(shared, conn, at);
     }
 
+    /// A failure of TLS changes nothing: the socket is closed in any case.
+    fn announce_close(&mut self, shared: &mut PoolState, conn: ConnId) {
+        self.protocol(conn).close();
+        let _is_sealed = self.transmit(shared, conn).is_ok();
+    }
+
     fn oldest(&self, shared: &PoolState, conn: ConnId) -> Option<Nanos> {
         let depth = usize::from(self.depth);
         let exchanges = &self.exchanges[conn.index() * depth..][..depth];
@@ -271,6 +277,7 @@ impl Lane for StreamLane {
         for StreamConnection { protocol, .. } in &mut self.connections {
             shared.ledger.recorder.interim_responses(protocol.interim_responses());
             shared.ledger.connections.window_waits(protocol.window_waits(end.0));
+            shared.ledger.connections.pushed(protocol.pushed());
             record_refusals(&**protocol, &mut shared.ledger);
         }
     }

@@ -1,6 +1,6 @@
 //! Counts of one worker's connections, and the times that they took to open.
 
-use weir_http::WindowWaits;
+use weir_http::{PushedMessages, WindowWaits};
 use weir_io::Nanos;
 use weir_result::{Connections, Histogram, Measurements, Tally, TlsCounts};
 
@@ -68,6 +68,12 @@ impl ConnectionCounts {
         if let Some(tls) = &mut self.tls {
             tls.in_window += u64::from(timeline.is_in_window(at));
         }
+    }
+
+    /// Adds the messages that the server of a connection sent by itself.
+    pub(crate) fn pushed(&mut self, pushed: PushedMessages) {
+        self.counts.pushed += pushed.messages;
+        self.counts.pushed_bytes += pushed.bytes;
     }
 
     /// Adds the waits of request bodies on a connection for its peer's windows.

@@ -118,7 +118,7 @@ impl<L: Lane> ConnectionPool<L> {
 
     /// Ends the socket of `conn`, on which nothing is in flight, and queues the next one.
     pub(super) fn renew(&mut self, conn: ConnId, at: Nanos) -> Action {
-        let PoolState { connections, layers, ledger, .. } = &mut self.shared;
+        let PoolState { connections, ledger, .. } = &mut self.shared;
         // If the peer announced the end before its first response, the next socket has to wait.
         if !self.lane.is_announced(conn) {
             let has_left = connections.presence.leaves_at(conn, connections.at(conn).at) <= at;
@@ -136,10 +136,17 @@ impl<L: Lane> ConnectionPool<L> {
         // A reset drops what was sent before.
         let close = connections.renewal.close;
         if close == Close::Graceful {
-            layers.announce_close(conn);
+            self.announce_close(conn);
         }
         self.shut(conn, at);
         Action::Close(close)
+    }
+
+    /// Queues what announces the end of an open socket of `conn` to its peer: of the protocol, and
+    /// of TLS.
+    pub(crate) fn announce_close(&mut self, conn: ConnId) {
+        self.lane.announce_close(&mut self.shared, conn);
+        self.shared.layers.announce_close(conn);
     }
 
     /// Updates the state of `conn` for a socket that is closed or about to be.

@@ -30,3 +30,4 @@ mod streams;
 #[path = "../../../weir-sim/tests/it/theory.rs"]
 mod theory;
 mod toy;
+mod websocket;

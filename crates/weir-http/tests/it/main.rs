@@ -12,3 +12,4 @@ mod raw_requests;
 mod responses;
 mod server;
 mod sse;
+mod ws;

@@ -9,6 +9,7 @@ use super::{Block, Fact, Line, Tone};
 pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     let connections = &document.connections;
     let mut facts = failures(connections);
+    facts.extend(held(document));
     if facts.is_empty() && verbose {
         facts.push(Fact::named(&units::count(connections.open_at_t0), "open"));
     }
@@ -43,7 +44,12 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
         };
         facts.push(requests.then(&format!(" returned unprocessed by the server, {again}")));
     }
-    facts.extend(goaways(connections));
+    if connections.pushed > 0 {
+        let pushed = Fact::counted(connections.pushed, "message");
+        let bytes = units::bytes(connections.pushed_bytes);
+        facts.push(pushed.then(&format!(" of {bytes} pushed by the server")));
+    }
+    facts.extend(goaways(document));
     facts.extend(window_waits(connections));
     let mut blocks = Vec::new();
     if !facts.is_empty() {
@@ -52,6 +58,16 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     }
     blocks.extend(connects(document, verbose));
     blocks
+}
+
+/// Connections of WebSocket that are only held. One that is lost is opened again.
+fn held(document: &Document) -> Option<Fact> {
+    document.plan.websocket().filter(|websocket| websocket.idle)?;
+    let connections = &document.connections;
+    let lost = connections.connects_of_load().saturating_sub(connections.requested);
+    let [open, requested, lost] =
+        [connections.open_at_t0, connections.requested, lost].map(units::count);
+    Some(Fact::text(format!("held open: {open} of {requested}, {lost} lost and opened again")))
 }
 
 /// Growth of the number of connections, if it is not fixed.
@@ -66,12 +82,15 @@ fn growth(document: &Document) -> Option<Fact> {
 }
 
 /// Reasons for which the server announced the end of connections.
-fn goaways(connections: &ConnectionsSection) -> Option<Fact> {
+fn goaways(document: &Document) -> Option<Fact> {
+    let connections = &document.connections;
     let reason = |(name, count): (&String, &u64)| format!("{name} {}", units::count(*count));
     let reasons: Vec<String> = connections.goaways.iter().map(reason).collect();
-    let is_error = connections.goaways.keys().any(|name| name != "NO_ERROR");
+    let is_planned = |name: &str| name == "NO_ERROR" || name.starts_with("1000 ");
+    let is_error = connections.goaways.keys().any(|name| !is_planned(name));
+    let frame = document.plan.goaway_name();
     let all = units::count(connections.connects_of_load());
-    let text = format!("ended by the server (GOAWAY): {} of {all}", reasons.join(", "));
+    let text = format!("ended by the server ({frame}): {} of {all}", reasons.join(", "));
     let tone = if is_error { Tone::Bad } else { Tone::Plain };
     (!reasons.is_empty()).then(|| Fact::text(text).toned(tone))
 }

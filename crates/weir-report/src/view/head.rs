@@ -67,7 +67,9 @@ pub(super) fn started(time: &str, machine: Option<&Environment>) -> Vec<Fact> {
 /// The load in words.
 pub(super) fn load(plan: &Plan) -> Vec<Fact> {
     let replay = plan.replay_in_words();
+    let is_idle = plan.websocket().is_some_and(|websocket| websocket.idle);
     let kind = match plan.load {
+        Load::ClosedLoop if is_idle => Fact::text("no messages"),
         Load::ClosedLoop => match plan.connection_stages.len() {
             0 => Fact::text("closed loop"),
             stages => {
@@ -91,6 +93,35 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
             }
         }
     };
+    let threads = Fact::counted(plan.threads.into(), "thread");
+    let threads = if plan.leaves_cpus { threads.then(" (local server)") } else { threads };
+    let mut facts = vec![kind.toned(Tone::Main), connections(plan), threads];
+    if let Some(most) = plan.in_flight_max {
+        facts.push(Fact::text(format!("at most {} in flight", units::count(most.into()))));
+    }
+    if plan.pipeline > 1 {
+        facts.push(Fact::named("pipeline", plan.pipeline));
+    }
+    match (plan.request.method.as_str(), plan.request.body_bytes) {
+        _ if plan.list.is_some() || is_idle => {}
+        (_, bytes) if plan.websocket().is_some() => {
+            facts.push(Fact::named("messages of", units::bytes(bytes)));
+        }
+        ("GET", 0) => {}
+        // A script may give its requests a body that the plan does not know.
+        (method, 0) => facts.push(Fact::text(method)),
+        (method, bytes) => facts.push(Fact::named(method, units::bytes(bytes))),
+    }
+    // A replayed log is named above, with its requests and its length.
+    let is_list = plan.replay.is_none();
+    facts.extend(plan.list.as_ref().filter(|_| is_list).map(list));
+    facts.extend(plan.expect.as_ref().map(expectations));
+    facts.extend(is_list.then(|| extent(plan)));
+    facts
+}
+
+/// Number of connections, and of the requests in flight on each.
+fn connections(plan: &Plan) -> Fact {
     let connections = match plan.connections_max {
         None => {
             let connections = Fact::counted(plan.connections.into(), "connection");
@@ -104,35 +135,16 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
             Fact::text(format!("{first} to {} connections", units::count(most.into())))
         }
     };
-    let connections = match plan.http {
+    match plan.http {
         Some(HttpPlan::Http2(http2)) => {
             let streams = Fact::counted(http2.streams.into(), "stream").text;
             connections.then(&format!(" × {streams}"))
         }
+        Some(HttpPlan::WebSocket(websocket)) if websocket.in_flight > 1 => {
+            connections.then(&format!(" × {} messages", websocket.in_flight))
+        }
         _ => connections,
-    };
-    let threads = Fact::counted(plan.threads.into(), "thread");
-    let threads = if plan.leaves_cpus { threads.then(" (local server)") } else { threads };
-    let mut facts = vec![kind.toned(Tone::Main), connections, threads];
-    if let Some(most) = plan.in_flight_max {
-        facts.push(Fact::text(format!("at most {} in flight", units::count(most.into()))));
     }
-    if plan.pipeline > 1 {
-        facts.push(Fact::named("pipeline", plan.pipeline));
-    }
-    match (plan.request.method.as_str(), plan.request.body_bytes) {
-        _ if plan.list.is_some() => {}
-        ("GET", 0) => {}
-        // A script may give its requests a body that the plan does not know.
-        (method, 0) => facts.push(Fact::text(method)),
-        (method, bytes) => facts.push(Fact::named(method, units::bytes(bytes))),
-    }
-    // A replayed log is named above, with its requests and its length.
-    let is_list = plan.replay.is_none();
-    facts.extend(plan.list.as_ref().filter(|_| is_list).map(list));
-    facts.extend(plan.expect.as_ref().map(expectations));
-    facts.extend(is_list.then(|| extent(plan)));
-    facts
 }
 
 /// The list of requests.

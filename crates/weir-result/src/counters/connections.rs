@@ -48,10 +48,12 @@ counters! {
     counter joined: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Connections that weir closed by plan, because a stage has fewer; absent if there are none.
     counter left: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
-    /// Connections of HTTP/2 whose end the server announced, by the name of the reason.
+    /// Connections of HTTP/2 or WebSocket whose end the server announced, by the name of the
+    /// reason.
     measured goaways: BTreeMap<&'static str, u64> => rules::counts;
     /// Connections of HTTP/2 whose end the server announced (GOAWAY), by the reason as in RFC 9113
-    /// §7; of several, the last that is an error. They may be among `closed_by_peer` and
+    /// §7; of several, the last that is an error. Of WebSocket by the code of the server's Close
+    /// frame with its name, `1001 Going Away`. They may be among `closed_by_peer` and
     /// `failures`. Absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     stored goaways: BTreeMap<String, u64>;
@@ -59,6 +61,11 @@ counters! {
     /// when they ended, or at the end of the run; absent if there are none.
     counter without_streams: u64 => rules::sum,
         #[serde(default, skip_serializing_if = "is_default")];
+    /// Messages that servers sent on WebSocket connections by themselves, over the whole run: the
+    /// echo of no message. Absent if there are none.
+    counter pushed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
+    /// Bytes of their content.
+    counter pushed_bytes: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Request bodies that waited for the server's flow-control windows, over the whole run; absent
     /// if there are none.
     counter window_waits: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];

@@ -1,4 +1,4 @@
-//! The HTTP version of a load, and the options of HTTP/2.
+//! The HTTP version of a load, the options of HTTP/2, and WebSocket.
 
 use std::fmt;
 
@@ -18,6 +18,9 @@ pub enum HttpPlan {
     /// HTTP/2 (RFC 9113).
     #[serde(rename = "2")]
     Http2(Http2Plan),
+    /// WebSocket (RFC 6455), after an upgrade of HTTP/1.1.
+    #[serde(rename = "websocket")]
+    WebSocket(WebSocketPlan),
 }
 
 /// Options of HTTP/2.
@@ -35,11 +38,28 @@ pub struct Http2Plan {
     pub header_table_bytes: u32,
 }
 
+/// Options of WebSocket. A request is a message, and its response the echo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WebSocketPlan {
+    /// Greatest number of messages in flight on one connection, 1 to 128.
+    pub in_flight: u16,
+    /// True if messages are binary, else they are texts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub binary: bool,
+    /// True if no message is sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idle: bool,
+}
+
 impl HttpPlan {
     /// Returns the version with at most one request in flight on a connection.
     pub fn one_at_a_time(self) -> HttpPlan {
         match self {
             HttpPlan::Http2(http2) => HttpPlan::Http2(Http2Plan { streams: 1, ..http2 }),
+            HttpPlan::WebSocket(plan) => {
+                HttpPlan::WebSocket(WebSocketPlan { in_flight: 1, ..plan })
+            }
             other => other,
         }
     }
@@ -52,6 +72,7 @@ impl fmt::Display for HttpPlan {
             HttpPlan::Http10 => "HTTP/1.0",
             HttpPlan::Http11 => "HTTP/1.1",
             HttpPlan::Http2(_) => "HTTP/2",
+            HttpPlan::WebSocket(_) => "WebSocket",
         })
     }
 }

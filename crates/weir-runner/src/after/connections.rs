@@ -30,10 +30,11 @@ pub(crate) fn no_server(spec: &RunSpec, job: &Job, outcome: &LoadOutcome) -> Opt
     reasons.dedup();
     let goaways = outcome.parts.measurements.connections.goaways.keys();
     let ended: Vec<String> = goaways
-        .map(|reason| format!("the server ended the connection (GOAWAY: {reason})"))
+        .map(|reason| format!("the server ended the connection ({}: {reason})", plan.goaway_name()))
         .collect();
     let remedy = match reasons.is_empty() && !ended.is_empty() {
         _ if is_tls => "check the server's TLS",
+        true if plan.websocket().is_some() => "check the server",
         true => "check the server's limits of HTTP/2",
         false => "start the server",
     };

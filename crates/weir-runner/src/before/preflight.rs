@@ -7,6 +7,7 @@ pub(crate) mod reflection;
 mod result;
 mod streams;
 mod trace;
+mod upgrade;
 
 use std::io;
 use std::sync::Arc;
@@ -144,6 +145,9 @@ fn run_into(
     let failure = match wait.retry(attempt, observer) {
         Ok(_) if result.blames_scheme && speaks_tls(draft) => plain_to_tls(draft),
         Ok(response) => {
+            if let Some(refusal) = response.as_ref().and_then(|it| refusal(draft, it)) {
+                return Err(NoServer(refusal));
+            }
             let is_expected = matches!(result.checked, Some(Ok(())));
             let warning = response.as_ref().filter(|_| !is_expected).and_then(status_note);
             return Ok(PreflightResult { response, warning, ..result });
@@ -211,6 +215,9 @@ impl OnBackend for Attempt<'_> {
                 let request = Arc::new(draft.request.request(draft.plan.target.scheme.as_str()));
                 streams::exchange(&mut link, draft, (&request, http2), started, result)
             }
+            HttpPlan::WebSocket(websocket) => {
+                upgrade::exchange(&mut link, draft, websocket, started, result)
+            }
             HttpPlan::Http10 | HttpPlan::Http11 => exchange(&mut link, draft, started, result),
         };
         let response = response.map_err(|error| PreflightFailure::of_exchange(draft, &error))?;
@@ -218,10 +225,24 @@ impl OnBackend for Attempt<'_> {
     }
 }
 
+/// The text on a server that refuses the upgrade to WebSocket, so that no message could be sent.
+fn refusal(draft: &Draft, response: &Preflight) -> Option<String> {
+    let is_websocket = draft.plan.websocket().is_some();
+    let Preflight { status, location, .. } = response;
+    let target = location.as_ref().map(|location| format!(", a redirect to {location}"));
+    let target = target.unwrap_or_default();
+    (is_websocket && *status != 101).then(|| {
+        format!(
+            "the server refuses the upgrade to WebSocket: status {status}{target}; check the URL"
+        )
+    })
+}
+
 /// The note on a response that is not a 2xx.
 fn status_note(response: &Preflight) -> Option<Note> {
     let problem = match (response.status, &response.location) {
-        (200..=299, _) => return None,
+        // 101 is an upgrade that was requested.
+        (101 | 200..=299, _) => return None,
         (300..=399, Some(location)) => {
             format!("a redirect to {location}, which weir does not follow; use that URL")
         }

@@ -73,6 +73,7 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         in_flight_max: None,
         threads: job.plan.own_threads().min(connections),
         http: Some(HttpPlan::Http11),
+        matched_by: None,
         pipeline: 1,
         warmup_ns: WARMUP_NS,
         warmup_is_auto: false,

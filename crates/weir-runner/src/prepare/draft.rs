@@ -42,9 +42,10 @@ impl Draft {
         observers: Vec<ObserverFactory>,
     ) -> Job {
         let http = self.plan.http.or(chosen);
+        let plan = Plan { http, ..self.plan.clone() };
         Job {
-            plan: Plan { http, ..self.plan.clone() },
-            protocol: http::protocol(http),
+            protocol: http::protocol(&plan, &self.request),
+            plan,
             discard: body_bytes.is_some_and(|bytes| bytes >= DISCARD_FROM_BYTES),
             tls: self.tls.clone().map(|tls| tls.offering(http::alpn(http))),
             observers,

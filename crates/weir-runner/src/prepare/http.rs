@@ -1,13 +1,15 @@
-//! The HTTP version of a run: the one that the specification gives or, over TLS, the one that the
-//! server chooses by ALPN (RFC 7301). It is decided once, before the load.
+//! The HTTP version of a run, or WebSocket: the one that the specification gives or, over TLS, the
+//! one that the server chooses by ALPN (RFC 7301). It is decided once, before the load.
 
 use anyhow::{Result, bail};
 use weir_http::h2::{H2Client, H2Options};
-use weir_http::{ProtocolFactory, is_of_connection};
-use weir_result::{Closer, Http2Plan, HttpPlan};
+use weir_http::ws::WsClient;
+use weir_http::{Prepared, ProtocolFactory, is_of_connection};
+use weir_result::{Closer, Http2Plan, HttpPlan, Plan};
 use weir_text::setting::{CLOSE, HEADER, HTTP, PIPELINE, SCRIPT, STREAMS};
 
 use crate::errors::NoServer;
+use crate::prepare::websocket;
 use crate::spec::url::Url;
 use crate::spec::{HttpChoice, HttpSpec, RunSpec};
 
@@ -19,6 +21,9 @@ const ALPN_HTTP11: &[u8] = b"http/1.1";
 /// # Errors
 /// When the version excludes another choice of the run; the message names both flags.
 pub(crate) fn version(spec: &RunSpec, url: &Url) -> Result<Option<HttpPlan>> {
+    if let Some(websocket) = websocket::plan(spec, url)? {
+        return Ok(Some(HttpPlan::WebSocket(websocket)));
+    }
     let needs_http1 = what_needs_http1(spec);
     let wants_http2 = spec.http.streams.is_some() || spec.grpc.is_some();
     match spec.http.version {
@@ -79,7 +84,7 @@ pub(crate) fn alpn(version: Option<HttpPlan>) -> &'static [&'static [u8]] {
     match version {
         None => &[ALPN_HTTP2, ALPN_HTTP11],
         Some(HttpPlan::Http2(_)) => &[ALPN_HTTP2],
-        Some(HttpPlan::Http11) => &[ALPN_HTTP11],
+        Some(HttpPlan::Http11 | HttpPlan::WebSocket(_)) => &[ALPN_HTTP11],
         // It has a name there, which few servers know: they would refuse the handshake.
         Some(HttpPlan::Http10) => &[],
     }
@@ -104,9 +109,13 @@ pub(crate) fn agreed(
     }
 }
 
-/// Returns the protocol of a version.
-pub(crate) fn protocol(version: Option<HttpPlan>) -> ProtocolFactory {
-    match version {
+/// Returns the protocol of a plan, whose connections are opened with the target and the fields of
+/// `request` if it is WebSocket.
+pub(crate) fn protocol(plan: &Plan, request: &Prepared) -> ProtocolFactory {
+    match plan.http {
+        Some(HttpPlan::WebSocket(websocket)) => {
+            WsClient::factory(websocket::options(plan, websocket, request))
+        }
         Some(HttpPlan::Http2(http2)) => H2Client::factory(options(http2)),
         Some(HttpPlan::Http10 | HttpPlan::Http11) | None => ProtocolFactory::Http1,
     }

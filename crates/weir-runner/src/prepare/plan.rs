@@ -265,6 +265,7 @@ fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
         wait: spec.engine.wait,
         tick_ns: spec.engine.tick_ns,
         stamps: spec.engine.stamps,
+        matched_by: spec.websocket.matched_by.clone(),
         success: SuccessRule::default(),
         part: spec.part,
         ..Plan::default()
@@ -302,6 +303,9 @@ fn url_of(spec: &RunSpec, list: Option<&List>) -> Result<Url> {
         false => spec.target.url.clone(),
     };
     let url = Url::of(&TargetSpec { url, ..spec.target.clone() })?;
+    if url.is_websocket {
+        return Ok(url);
+    }
     // The rows have the paths.
     Ok(Url { path: "/".to_owned(), ..url })
 }

@@ -13,6 +13,7 @@ use crate::prepare::form;
 use crate::prepare::grpc::GrpcCalls;
 use crate::prepare::list::{List, PreparedList};
 use crate::prepare::script::Scripts;
+use crate::prepare::websocket;
 use crate::spec::url::Url;
 use crate::spec::{BodySpec, HttpChoice, RunSpec, credentials};
 
@@ -140,8 +141,8 @@ fn request(
 ) -> Result<(String, Prepared)> {
     let method = match (&spec.request.method, body) {
         (Some(method), _) => method.clone(),
-        (None, Some(_)) => "POST".to_owned(),
-        (None, None) => "GET".to_owned(),
+        (None, Some(_)) if !url.is_websocket => "POST".to_owned(),
+        (None, _) => "GET".to_owned(),
     };
     let (host, body_bytes) = (url.authority(), body.map(Body::len));
     let mut filled = Ok(());
@@ -156,6 +157,9 @@ fn request(
     let request = Prepared::http1_filled(&method, &url.path, &host, headers, body_bytes, fill)
         .map_err(|error| anyhow!("{}: {error}", setting_of(&error)))?;
     filled?;
+    if url.is_websocket {
+        websocket::check_message(&spec.websocket, request.request(url.scheme()).body())?;
+    }
     if request.bytes().len() as u64 > REQUEST_MAX_BYTES {
         bail!("the request is larger than 1 GiB: send a smaller {BODY}");
     }

@@ -9,8 +9,8 @@ use weir_result::HttpPlan;
 pub struct HttpSpec {
     /// Version.
     pub version: HttpChoice,
-    /// Greatest number of requests in flight on one connection, 1 to 128; absent: 1. More than one
-    /// requires HTTP/2.
+    /// Greatest number of requests, or messages of WebSocket, in flight on one connection, 1 to
+    /// 128; absent: 1. More than one requires HTTP/2 or WebSocket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<u16>,
     /// Flow-control window for responses, of each stream and of the connection, in bytes: up to
@@ -45,6 +45,8 @@ impl From<HttpPlan> for HttpChoice {
             HttpPlan::Http10 => HttpChoice::Http10,
             HttpPlan::Http11 => HttpChoice::Http11,
             HttpPlan::Http2(_) => HttpChoice::Http2,
+            // The URL decides.
+            HttpPlan::WebSocket(_) => HttpChoice::Auto,
         }
     }
 }

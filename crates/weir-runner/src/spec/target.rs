@@ -12,7 +12,8 @@ use weir_text::setting::{IPV4, IPV6};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetSpec {
-    /// URL: `http[s]://HOST[:PORT]/PATH`. A user name and password in it are not sent.
+    /// URL: `http[s]://HOST[:PORT]/PATH`, or `ws[s]://` for WebSocket. A user name and password in
+    /// it are not sent.
     pub url: String,
     /// Unix socket to connect to instead of the URL's host; `@NAME` is an abstract one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,8 +15,10 @@ use crate::spec::credentials::split_userinfo;
 /// A parsed URL (RFC 3986, RFC 9110 §4.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
-    /// True for https.
+    /// True for https and wss.
     pub(crate) is_secure: bool,
+    /// True for ws and wss (RFC 6455 §3).
+    pub(crate) is_websocket: bool,
     /// Host without the brackets of an IPv6 literal.
     pub(crate) host: String,
     /// Port, if the URL names one.
@@ -34,18 +36,30 @@ impl Url {
         Url::parse(&split_userinfo(&target.url).0)
     }
 
+    /// Parses the URL of a page, which is requested over HTTP.
+    ///
+    /// # Errors
+    /// As [`Url::parse`], and for ws and wss.
+    pub(crate) fn of_page(text: &str) -> Result<Url> {
+        let url = Url::parse(text)?;
+        if url.is_websocket {
+            bail!("unsupported scheme {:?} in {text:?}; use http or https", url.scheme());
+        }
+        Ok(url)
+    }
+
     /// Parses `text`. A missing scheme means http, as in browsers and curl.
     ///
     /// # Errors
     /// When it is no URL that weir can load; the message contains the reason.
     pub(crate) fn parse(text: &str) -> Result<Url> {
-        let (is_secure, rest) = match text.split_once("://") {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
-            Some((scheme, _)) => {
-                bail!("unsupported scheme {scheme:?} in {text:?}; use http or https")
-            }
-            None => (false, text),
+        let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+        let (is_secure, is_websocket) = match scheme.to_ascii_lowercase().as_str() {
+            "http" => (false, false),
+            "https" => (true, false),
+            "ws" => (false, true),
+            "wss" => (true, true),
+            _ => bail!("unsupported scheme {scheme:?} in {text:?}; use http, https, ws or wss"),
         };
         // The fragment is for the client alone and never sent (RFC 9110 §7.1).
         let rest = rest.split('#').next().unwrap_or_default();
@@ -68,7 +82,8 @@ impl Url {
         }
         let slash = if path.starts_with('/') { "" } else { "/" };
         let path = format!("{slash}{}", encode(path));
-        Ok(Url { is_secure, host: host.to_owned(), port, path })
+        let host = host.to_owned();
+        Ok(Url { is_secure, is_websocket, host, port, path })
     }
 
     /// Scheme and authority: `http://HOST[:PORT]`, without the scheme's default port.
@@ -78,9 +93,14 @@ impl Url {
         format!("{}://{}", url.scheme(), url.authority().to_ascii_lowercase())
     }
 
-    /// `http` or `https`.
+    /// `http`, `https`, `ws` or `wss`.
     pub(crate) fn scheme(&self) -> &'static str {
-        if self.is_secure { "https" } else { "http" }
+        match (self.is_websocket, self.is_secure) {
+            (false, false) => "http",
+            (false, true) => "https",
+            (true, false) => "ws",
+            (true, true) => "wss",
+        }
     }
 
     /// The port to connect to: the URL's, or the scheme's default.
@@ -184,9 +204,11 @@ mod tests {
 
     fn check(text: &str, host: &str, port: Option<u16>, path: &str) {
         let url = Url::parse(text).expect(text);
-        let is_secure = text.starts_with("https");
+        let scheme = text.split("://").next().unwrap_or_default();
+        let (is_secure, is_websocket) = (scheme.ends_with('s'), scheme.starts_with('w'));
+        let is_secure = is_secure && scheme != "ws";
         let (host, path) = (host.to_owned(), path.to_owned());
-        assert_eq!(url, Url { is_secure, host, port, path }, "{text}");
+        assert_eq!(url, Url { is_secure, is_websocket, host, port, path }, "{text}");
     }
 
     #[test]
@@ -200,11 +222,15 @@ mod tests {
         check("http://h/a b\"é", "h", None, "/a%20b%22%C3%A9");
         check("http://h/100%25", "h", None, "/100%25");
         check("https://h/x", "h", None, "/x");
+        check("ws://h:1/x", "h", Some(1), "/x");
+        check("wss://h/x", "h", None, "/x");
     }
 
     #[test]
     fn each_scheme_has_its_port() {
-        for (text, port) in [("http://h", 80), ("https://h", 443), ("https://h:8443", 8443)] {
+        for (text, port) in
+            [("http://h", 80), ("https://h", 443), ("https://h:8443", 8443), ("wss://h", 443)]
+        {
             assert_eq!(Url::parse(text).expect(text).port(), port);
         }
     }

@@ -81,7 +81,7 @@ impl Site {
     /// When it is no http or https URL, or a file of TLS cannot be used.
     pub(crate) fn of(url: &str, choices: &TlsSpec) -> Result<Site> {
         let (plain, userinfo) = credentials::split_userinfo(url);
-        let url = Url::parse(&plain)?;
+        let url = Url::of_page(&plain)?;
         let config = || tls::config(choices, &url, &[b"http/1.1"], &mut Vec::new());
         let tls = url.is_secure.then(config).transpose()?;
         let userinfo = userinfo.filter(|userinfo| !userinfo.is_empty());
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn urls_are_checked_before_anything_is_sent() {
         let choices = TlsSpec::default();
-        let error = StatusPage::of("ftp://h/", &choices).expect_err("no HTTP").to_string();
+        let error = StatusPage::of("ws://h/", &choices).expect_err("no HTTP").to_string();
         assert!(error.contains("use http or https"), "{error}");
         let missing = TlsSpec { ca_file: Some(InputFile::at("/no/such/file")), ..choices.clone() };
         let error =

@@ -6,7 +6,8 @@ use weir_http::h2::ErrorCode;
 use weir_http::h2::frame::PREFACE;
 use weir_io::{ConnId, Nanos};
 
-use super::{Responder, Waiting};
+use super::Responder;
+use super::waiting::{LINGER_NS, Waiting};
 use crate::action::{Action, Due};
 use crate::connection::Protocol;
 use crate::fault::FaultKind;
@@ -18,16 +19,15 @@ use crate::response::{GARBAGE, Part, Response, ResponseKind};
 use crate::stats::{Shared, add};
 use crate::stream_head::StreamHead;
 
-/// Time that a client has to close a connection after GOAWAY, once all responses are sent. Closing
-/// at once would reset the connection under the frames that the client has still sent.
-const LINGER_NS: u64 = 1_000_000_000;
-
 impl Responder {
     /// Handles bytes of a connection that is not known to be HTTP/1.
     #[inline(never)]
     pub(super) fn receive_opening(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
         let is_http2_only = self.shared.behaviour.version() == HttpVersion::Http2;
         let connection = &mut self.connections[conn.index()];
+        if connection.is_socket() {
+            return self.sockets().receive(conn, bytes, at);
+        }
         let Protocol::Undecided { preface_bytes: seen } = connection.protocol else {
             return self.receive_frames(conn, bytes, at);
         };
@@ -60,7 +60,7 @@ impl Responder {
 
     /// Ends the delay of a connection's settings.
     pub(super) fn release(&mut self, conn: ConnId, life: u32) -> Option<Action> {
-        if !self.is_current(conn, life) {
+        if !self.connections[conn.index()].is_current(life) {
             return None;
         }
         self.connections[conn.index()].http2()?.is_held = false;
@@ -213,6 +213,9 @@ impl Responder {
     pub(crate) fn take_output(&mut self, conn: ConnId, now: Nanos, out: &mut Vec<u8>) {
         let connection = &mut self.connections[conn.index()];
         let (life, is_muted) = (connection.life, connection.is_muted);
+        if let Some(socket) = connection.socket() {
+            return socket.take_output(is_muted, out);
+        }
         let Some(http2) = connection.http2() else { return };
         http2.is_flush_due = false;
         if http2.is_held {

@@ -9,6 +9,7 @@ pub(crate) mod fake;
 mod grpc;
 mod http2;
 mod routes;
+mod websocket;
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const PLAIN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 14\r\nContent-Type: text/plain\r\n\r\n\

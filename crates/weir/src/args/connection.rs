@@ -14,8 +14,8 @@ pub(super) const HEADING: &str = "Connections";
 #[derive(Debug, Args)]
 #[command(next_help_heading = HEADING)]
 pub(crate) struct ConnectionArgs {
-    /// Requests in flight on each HTTP/2 connection, 1 to 128, if the server permits as many;
-    /// implies --http 2 [default: 1]
+    /// Requests in flight on each HTTP/2 connection, 1 to 128, if the server permits as many, or
+    /// messages on each WebSocket; implies --http 2 with an http URL [default: 1]
     #[arg(long, value_name = "N", value_parser = depth, conflicts_with = "pipeline",
           help_heading = "Load")]
     streams: Option<u16>,

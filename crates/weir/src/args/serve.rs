@@ -197,14 +197,15 @@ pub(crate) struct ServerTlsArgs {
     pub(crate) tls_resume: bool,
 }
 
-/// Connections: their ends, and limits of HTTP/2.
+/// Connections: their ends, limits of HTTP/2, and WebSocket.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ClosingArgs {
     /// Close the connection after every response
     #[arg(long)]
     pub(crate) close: bool,
-    /// Close a connection after this many responses; in HTTP/2, GOAWAY after this many requests
+    /// Close a connection after this many responses; in HTTP/2, GOAWAY after this many requests; in
+    /// WebSocket, a Close frame after this many echoes
     #[arg(long, value_name = "N")]
     pub(crate) requests_per_connection: Option<u64>,
     /// Close connections that have been idle for this long
@@ -219,6 +220,12 @@ pub(crate) struct ClosingArgs {
     /// Delay of the SETTINGS of HTTP/2, and of all later frames
     #[arg(long, value_name = "T", value_parser = span, default_value = "0ms")]
     pub(crate) h2_settings_delay: Duration,
+    /// Send a Ping on each WebSocket connection in this interval
+    #[arg(long, value_name = "T", value_parser = span)]
+    pub(crate) ws_ping: Option<Duration>,
+    /// Let the echo of a WebSocket message overtake earlier ones
+    #[arg(long)]
+    pub(crate) ws_unordered: bool,
 }
 
 /// Delays and faults.

@@ -17,6 +17,7 @@ use super::request::{CredentialArgs, RequestArgs};
 use super::target::{TargetArgs, check_unix};
 use super::tls::TlsArgs;
 use super::watch::WatchArgs;
+use super::websocket::WebSocketArgs;
 use super::words::check_words;
 use super::wrong::wrong;
 
@@ -50,6 +51,9 @@ pub(crate) struct SpecArgs {
     /// HTTP version, opening and renewal.
     #[command(flatten)]
     connection: ConnectionArgs,
+    /// WebSocket.
+    #[command(flatten)]
+    websocket: WebSocketArgs,
     /// Engine, and checks beside the load.
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
@@ -74,6 +78,7 @@ impl SpecArgs {
             messages: self.expect.messages(),
             grpc: self.grpc.spec(),
             http: self.connection.http(),
+            websocket: self.websocket.spec(),
             tls: self.tls.spec(),
             script: self.request.script(self.target.script_args().cloned().collect()),
             load: self.load.spec(),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use weir_io::Endpoint;
 use weir_runner::NoThread;
-use weir_serve::{Behaviour, Framing, Handle, Http2Options, ServeOptions, Stats};
+use weir_serve::{Behaviour, Framing, Handle, Http2Options, ServeOptions, Stats, WebSocketOptions};
 use weir_sys::Signals;
 use weir_text::printable;
 
@@ -144,6 +144,10 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
                 streams: args.closing.h2_streams,
                 window_bytes: window_bytes.unwrap_or(Http2Options::default().window_bytes),
                 settings_delay: args.closing.h2_settings_delay,
+            },
+            websocket: WebSocketOptions {
+                ping: args.closing.ws_ping,
+                is_unordered: args.closing.ws_unordered,
             },
             status: args.response.status,
             body_bytes: args.response.size.unwrap_or(Behaviour::default().body_bytes),

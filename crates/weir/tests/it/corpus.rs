@@ -68,6 +68,11 @@ fn sse() {
 }
 
 #[test]
+fn ws() {
+    replay("ws", 15, http::ws::frames);
+}
+
+#[test]
 fn document() {
     replay("document", 3, checks::document);
 }
@@ -139,6 +144,7 @@ fn nothing_is_left_out() {
         "script_values",
         "sse",
         "tls_records",
+        "ws",
     ];
     assert_eq!(names("fuzz_targets"), replayed);
     assert_eq!(names("corpus"), replayed);

@@ -218,6 +218,11 @@ fn a_list_has_the_traffic_of_a_shop() {
 }
 
 #[test]
+fn messages_have_echoes() {
+    check("websocket.md", 4);
+}
+
+#[test]
 fn a_list_does_what_a_script_did() {
     check("list-not-script.md", 7);
 }

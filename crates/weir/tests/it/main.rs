@@ -70,3 +70,4 @@ mod trials;
 mod tui;
 mod verdict;
 mod watching;
+mod websocket;

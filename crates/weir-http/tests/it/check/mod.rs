@@ -6,6 +6,7 @@ pub(crate) mod h2;
 pub(crate) mod hpack;
 pub(crate) mod server;
 pub(crate) mod sse;
+pub(crate) mod ws;
 
 use std::ops::Range;
 use weir_http::{

@@ -1,7 +1,7 @@
 //! The one request before the load as a user looks at it: the text of both messages, and the time
 //! of each step.
 
-use weir_http::{ReceivedResponse, Request};
+use weir_http::{Head, ReceivedResponse, Request};
 use weir_io::Nanos;
 
 /// Maximum bytes of a body that are shown, and that are kept.
@@ -46,6 +46,15 @@ impl ExchangeTrace {
             head += &format!("{name}: {}\n", text(value));
         }
         self.request = message(&(head + "\n"), request.body(), false);
+    }
+
+    /// Sets the response to that of an upgrade.
+    pub(super) fn upgraded(&mut self, response: &Head<'_>) {
+        let mut head = format!("{} {}\n", response.version, response.status);
+        for (name, value) in &response.headers {
+            head += &format!("{name}: {}\n", String::from_utf8_lossy(value));
+        }
+        self.response = head + "\n";
     }
 
     /// Sets the response.

@@ -12,8 +12,8 @@ use weir_text::setting::{ALLOW_LOCAL, GRPC, HTTP, LIST, ROWS, SKIP_OTHER_ORIGINS
 use super::templates::{Marks, Templates};
 use crate::digest::sha256;
 use crate::errors::shown;
-use crate::prepare::form;
 use crate::prepare::grpc::GrpcCalls;
+use crate::prepare::{form, websocket};
 use crate::spec::url::Url;
 use crate::spec::{BodySpec, FormField, FormValue, HttpChoice, ListSpec, RunSpec, credentials};
 
@@ -74,6 +74,9 @@ impl Common {
     /// # Errors
     /// When a field is unknown or has no value, or the body is a file that cannot be read.
     pub(super) fn mark(&self, row: &Row) -> Result<MarkedRow> {
+        if self.url.is_websocket && (row.method.is_some() || !row.headers.is_empty()) {
+            bail!("a message of WebSocket has neither a method nor header fields");
+        }
         let (templates, mut marks) = (&self.templates, Marks::default());
         let target = match row.target.is_empty() {
             true => templates.mark_own(&self.spec.target.url, &mut marks)?,
@@ -109,7 +112,7 @@ impl Common {
             return Ok(RowPlace::Here(own.path));
         }
         let own = Url::parse(&credentials::split_userinfo(&row.target).0)?;
-        let is_same = own.is_secure == url.is_secure
+        let is_same = own.scheme() == url.scheme()
             && own.host.eq_ignore_ascii_case(&url.host)
             && own.port() == url.port();
         let own = match &self.calls {
@@ -136,12 +139,16 @@ impl Common {
         let MarkedRow { method, headers, body, input, marks, .. } = row;
         let body = body.as_deref();
         let method = method.as_ref().or(self.spec.request.method.as_ref());
-        let method = method.map_or(if body.is_some() { "POST" } else { "GET" }, String::as_str);
+        let has_post = body.is_some() && !self.url.is_websocket;
+        let method = method.map_or(if has_post { "POST" } else { "GET" }, String::as_str);
         let request = Prepared::http1(method, path, &self.url.authority(), &headers, body)?;
         let request = match self.spec.http.version {
             HttpChoice::Http10 => request.http10().with_context(|| format!("{HTTP} 1.0"))?,
             _ => request,
         };
+        if self.url.is_websocket {
+            self.check_message(path, body, &marks)?;
+        }
         let (method, path) = (method.to_owned(), marks.fields.unmark(path));
         if marks.fields.is_empty() {
             let secrets = marks.secrets;
@@ -152,6 +159,18 @@ impl Common {
         let request = self.first(&template)?;
         let (template, secrets) = (Some(Arc::new(template)), marks.secrets);
         Ok(RowRequest { method, path, request, template, secrets, input })
+    }
+
+    /// Checks that a row is a message.
+    fn check_message(&self, path: &str, body: Option<&[u8]>, marks: &Marks) -> Result<()> {
+        if path != self.url.path {
+            bail!("all messages go to {}: connections of WebSocket have one path", self.url.path);
+        }
+        // The values of fields are not known yet.
+        match marks.fields.is_empty() {
+            true => websocket::check_message(&self.spec.websocket, body.unwrap_or_default()),
+            false => Ok(()),
+        }
     }
 
     /// Returns the first request of a template: that of slot 0.

@@ -41,6 +41,11 @@ impl Served {
         self.0.stats().requests
     }
 
+    /// Counters until now.
+    pub(crate) fn stats(&self) -> Stats {
+        self.0.stats()
+    }
+
     /// Ends it, and returns its counters.
     pub(crate) fn stop(self) -> Stats {
         self.0.stop().expect("its workers end well")

@@ -1,0 +1,337 @@
+//! The client's side of a connection, behind [`Multiplexed`]: a request is a message, and its
+//! response the echo. Independent of the engine that drives it.
+
+mod sent;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::close_code::CloseCode;
+use super::frame::{Opcode, WsFault, push_close, push_frame};
+use super::handshake::UpgradeKey;
+use super::mask::MaskSequence;
+use super::options::WsOptions;
+use super::reader::{WsEvent, WsReader};
+use crate::client::Capture;
+use crate::{
+    BodyBudget, EndReason, Interest, Multiplexed, ProtocolError, ProtocolFactory, PushedMessages,
+    ReceivedResponse, Request, RequestId, StreamEvent, StreamEventKind, WindowWaits, read_head,
+};
+use sent::SentMessages;
+
+/// Status with which an echo is reported: a message has none of its own. The 101 of the upgrade
+/// belongs to the connection.
+pub(super) const ECHO_STATUS: u16 = 200;
+
+/// Client side of one WebSocket connection.
+///
+/// Each message of the server is the echo of a message in flight, or pushed: see
+/// [`WsOptions::key`]. Messages in flight whose connection the server closes end with
+/// [`StreamEventKind::Reset`].
+#[derive(Debug)]
+pub struct WsClient {
+    reader: WsReader,
+    session: WsSession,
+    /// Arrival of the first byte of a message that is incomplete.
+    begun_ns: Option<u64>,
+}
+
+/// State of a connection but for the bytes of an incomplete message.
+#[derive(Debug)]
+struct WsSession {
+    options: Arc<WsOptions>,
+    masks: MaskSequence,
+    opening: UpgradeState,
+    sent: SentMessages,
+    out: Vec<u8>,
+    /// Content of the last Ping that is not answered. Earlier ones need no answer (§5.5.3).
+    ping: Option<Vec<u8>>,
+    /// Code of the server's Close frame.
+    closed: Option<CloseCode>,
+    /// True once a Close frame was sent.
+    has_closed: bool,
+    error: Option<ProtocolError>,
+    captures: Option<Box<Capture>>,
+    /// Interim responses before the upgrade.
+    interim_responses: u64,
+    pushed: PushedMessages,
+}
+
+/// State of the opening handshake.
+#[derive(Debug, PartialEq)]
+enum UpgradeState {
+    Idle,
+    /// The upgrade is requested; with the begin of its response.
+    Requested(UpgradeKey, Vec<u8>),
+    Done,
+}
+
+impl WsClient {
+    /// Creates a client with at most `depth` messages in flight. `begin` is the begin of the
+    /// sequence of its keys and masks, and differs between connections.
+    pub fn new(depth: u16, options: &Arc<WsOptions>, begin: u64) -> WsClient {
+        let session = WsSession {
+            options: Arc::clone(options),
+            masks: MaskSequence::new(begin),
+            opening: UpgradeState::Idle,
+            sent: SentMessages::new(depth, options.key.clone()),
+            out: Vec::new(),
+            ping: None,
+            closed: None,
+            has_closed: false,
+            error: None,
+            captures: None,
+            interim_responses: 0,
+            pushed: PushedMessages::default(),
+        };
+        WsClient {
+            reader: WsReader::new(false, options.message_bytes_max),
+            session,
+            begun_ns: None,
+        }
+    }
+
+    /// Returns a factory of clients with these options.
+    pub fn factory(options: WsOptions) -> ProtocolFactory {
+        let (options, made) = (Arc::new(options), AtomicU64::new(0));
+        ProtocolFactory::multiplexed(move |depth| {
+            let number = made.fetch_add(1, Ordering::Relaxed);
+            Box::new(WsClient::new(depth, &options, number << 32))
+        })
+    }
+
+    /// Returns the memory that the server has caused it to hold, in bytes: at most the limit of a
+    /// message, the growth of its buffer and 64 KiB.
+    pub fn held_bytes(&self) -> usize {
+        let opening = match &self.session.opening {
+            UpgradeState::Requested(_, received) => received.capacity(),
+            UpgradeState::Idle | UpgradeState::Done => 0,
+        };
+        let ping = self.session.ping.as_ref().map_or(0, Vec::capacity);
+        self.reader.held_bytes() + self.session.sent.held_bytes() + opening + ping
+    }
+}
+
+impl Multiplexed for WsClient {
+    /// Queues the upgrade.
+    fn open(&mut self, now_ns: u64) {
+        let WsSession { masks, opening, options, out, .. } = &mut self.session;
+        // Each socket of the connection has masks of its own.
+        *masks = MaskSequence::new(masks.next() ^ now_ns);
+        let key = UpgradeKey::of(masks);
+        options.upgrade.push(&key, out);
+        *opening = UpgradeState::Requested(key, Vec::new());
+    }
+
+    fn is_open(&self) -> bool {
+        self.session.opening == UpgradeState::Done && self.session.error.is_none()
+    }
+
+    fn capacity(&self) -> u32 {
+        let session = &self.session;
+        match self.is_open() && !session.options.is_idle && !session.is_retiring() {
+            true => session.sent.capacity().into(),
+            false => 0,
+        }
+    }
+
+    fn is_retiring(&self) -> bool {
+        self.session.is_retiring()
+    }
+
+    fn request(&mut self, request: &Arc<Request>, _now_ns: u64) -> RequestId {
+        let WsSession { options, masks, sent, out, .. } = &mut self.session;
+        let opcode = if options.is_binary { Opcode::BINARY } else { Opcode::TEXT };
+        push_frame(out, opcode, true, Some(masks.next_mask()), request.body());
+        RequestId(sent.push(request.body()))
+    }
+
+    fn cancel(&mut self, id: RequestId, _now_ns: u64) {
+        self.session.sent.cancel(id.0);
+    }
+
+    fn receive(
+        &mut self,
+        bytes: &[u8],
+        now_ns: u64,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProtocolError> {
+        let WsClient { reader, session, begun_ns } = self;
+        session.error.map_or(Ok(()), Err)?;
+        session.forget_responses();
+        let mut opened = Vec::new();
+        let frames = match session.opening {
+            UpgradeState::Done => bytes,
+            _ => {
+                session.receive_opening(bytes, &mut opened).inspect_err(|error| {
+                    session.error = Some(*error);
+                })?;
+                &opened[..]
+            }
+        };
+        let mut first_ns = begun_ns.take().unwrap_or(now_ns);
+        let read = reader.read(frames, |event| match event {
+            WsEvent::Message { content, .. } => {
+                let first_ns = std::mem::replace(&mut first_ns, now_ns);
+                session.receive_message(content, (first_ns, now_ns), events);
+            }
+            WsEvent::Ping(content) => session.receive_ping(content),
+            WsEvent::Pong(_) => {}
+            WsEvent::Close(code) => session.receive_close(code, events),
+        });
+        *begun_ns = reader.is_within_message().then_some(first_ns);
+        read.map_err(|fault| session.fail(fault))
+    }
+
+    fn poll_transmit(&mut self, out: &mut Vec<u8>) {
+        let session = &mut self.session;
+        out.extend_from_slice(&session.out);
+        session.out.clear();
+        // No frame follows the own Close frame (§5.5.1).
+        if let Some(content) = session.ping.take().filter(|_| !session.has_closed) {
+            push_frame(out, Opcode::PONG, true, Some(session.masks.next_mask()), &content);
+        }
+    }
+
+    fn is_mid_response(&self) -> bool {
+        self.begun_ns.is_some()
+    }
+
+    fn reset(&mut self) {
+        let session = &mut self.session;
+        self.reader.reset();
+        self.begun_ns = None;
+        session.opening = UpgradeState::Idle;
+        session.sent.clear();
+        session.out.clear();
+        (session.ping, session.closed, session.error) = (None, None, None);
+        session.has_closed = false;
+        session.forget_responses();
+    }
+
+    fn interim_responses(&self) -> u64 {
+        self.session.interim_responses
+    }
+
+    fn pushed(&self) -> PushedMessages {
+        self.session.pushed
+    }
+
+    fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
+        self.session.captures = Capture::new(interest, budget);
+    }
+
+    fn response(&self, nth: usize) -> ReceivedResponse<'_> {
+        self.session.captures.as_ref().expect("only called with an interest").response(nth)
+    }
+
+    fn forget_responses(&mut self) {
+        self.session.forget_responses();
+    }
+
+    fn goaway(&self) -> Option<&'static EndReason> {
+        self.session.closed.map(CloseCode::reason)
+    }
+
+    fn allows_no_streams(&self) -> bool {
+        false
+    }
+
+    fn window_waits(&self, _now_ns: u64) -> WindowWaits {
+        WindowWaits::default()
+    }
+
+    /// Queues a Close frame, unless the connection is not open or one was sent.
+    fn close(&mut self) {
+        if self.is_open() {
+            self.session.push_close(CloseCode::NORMAL);
+        }
+    }
+}
+
+impl WsSession {
+    /// True if a message may not be sent any more: the server has closed the connection, or the
+    /// echo of a message that was given up may be missing or late.
+    fn is_retiring(&self) -> bool {
+        self.closed.is_some() || self.has_closed || self.sent.is_ambiguous()
+    }
+
+    /// Receives the response to the upgrade. Bytes after it are moved to `rest`.
+    fn receive_opening(&mut self, bytes: &[u8], rest: &mut Vec<u8>) -> Result<(), ProtocolError> {
+        let WsSession { options, opening, interim_responses, .. } = self;
+        let UpgradeState::Requested(key, received) = opening else {
+            return Err(ProtocolError::UnsolicitedBytes);
+        };
+        received.extend_from_slice(bytes);
+        while let Some(head) = read_head(received)? {
+            let head_bytes = head.bytes;
+            if head.status < 200 && head.status != 101 {
+                *interim_responses += 1;
+                received.drain(..head_bytes);
+                continue;
+            }
+            options.upgrade.check(&head, key)?;
+            rest.extend_from_slice(&received[head_bytes..]);
+            *opening = UpgradeState::Done;
+            break;
+        }
+        Ok(())
+    }
+
+    /// Matches a message that began to arrive at `first_ns`.
+    fn receive_message(
+        &mut self,
+        content: &[u8],
+        (first_ns, now_ns): (u64, u64),
+        events: &mut Vec<StreamEvent>,
+    ) {
+        let Some(id) = self.sent.take_match(content) else {
+            self.pushed.messages += 1;
+            self.pushed.bytes += content.len() as u64;
+            return;
+        };
+        // The echo of a message that was given up.
+        let Some(id) = id.map(RequestId) else { return };
+        if first_ns < now_ns {
+            events.push(StreamEvent { id, kind: StreamEventKind::Began { at_ns: first_ns } });
+        }
+        if let Some(capture) = &mut self.captures {
+            capture.body(content);
+            capture.complete(ECHO_STATUS);
+        }
+        events.push(StreamEvent { id, kind: StreamEventKind::Response { status: ECHO_STATUS } });
+    }
+
+    fn receive_ping(&mut self, content: &[u8]) {
+        let mut ping = self.ping.take().unwrap_or_default();
+        ping.clear();
+        ping.extend_from_slice(content);
+        self.ping = Some(ping);
+    }
+
+    /// Answers a Close frame, and ends the messages in flight: no echo follows it.
+    fn receive_close(&mut self, code: CloseCode, events: &mut Vec<StreamEvent>) {
+        self.push_close(code);
+        self.closed = Some(code);
+        let kind = StreamEventKind::Reset(code.reason());
+        self.sent.drain(|id| events.push(StreamEvent { id: RequestId(id), kind }));
+    }
+
+    fn push_close(&mut self, code: CloseCode) {
+        if !std::mem::replace(&mut self.has_closed, true) {
+            push_close(&mut self.out, code, Some(self.masks.next_mask()));
+        }
+    }
+
+    fn fail(&mut self, fault: WsFault) -> ProtocolError {
+        self.push_close(fault.code);
+        self.error = Some(fault.error);
+        fault.error
+    }
+
+    fn forget_responses(&mut self) {
+        if let Some(capture) = &mut self.captures {
+            capture.forget_completed();
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The client: the upgrade, messages and their echoes in order and by key, pushed messages, Pings,
+//! and the closing handshake.
+
+use std::sync::Arc;
+
+use weir_http::ws::frame::{push_close, push_frame};
+use weir_http::ws::{CloseCode, Opcode, WsClient, WsEvent, WsServer};
+use weir_http::{
+    BodyBudget, Interest, Multiplexed, ProtocolError, Request, RequestId, StreamEvent,
+    StreamEventKind,
+};
+
+use crate::check::ws::{acceptance, opened, options};
+
+/// A request whose body is a message.
+fn message(text: &str) -> Arc<Request> {
+    let request = weir_http::Prepared::http1("GET", "/", "h", &[], Some(text.as_bytes()));
+    Arc::new(request.expect("valid").request("ws"))
+}
+
+fn text(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    push_frame(&mut out, Opcode::TEXT, true, None, text.as_bytes());
+    out
+}
+
+fn receive(client: &mut WsClient, bytes: &[u8], now_ns: u64) -> Vec<StreamEvent> {
+    let mut events = Vec::new();
+    client.receive(bytes, now_ns, &mut events).expect("valid frames");
+    events
+}
+
+fn echo(id: u16) -> StreamEvent {
+    StreamEvent { id: RequestId(id), kind: StreamEventKind::Response { status: 200 } }
+}
+
+/// Messages and bytes that the server has pushed.
+fn pushed(client: &WsClient) -> (u64, u64) {
+    (client.pushed().messages, client.pushed().bytes)
+}
+
+/// Returns the events of a server that gets the client's output.
+fn at_server(server: &mut WsServer, client: &mut WsClient) -> Vec<String> {
+    let (mut out, mut seen) = (Vec::new(), Vec::new());
+    client.poll_transmit(&mut out);
+    let read = server.receive(&out, |event| {
+        seen.push(match event {
+            WsEvent::Message { opcode, content } => {
+                format!("{} {}", opcode.0, String::from_utf8_lossy(content))
+            }
+            WsEvent::Ping(content) => format!("ping {}", content.escape_ascii()),
+            WsEvent::Pong(content) => format!("pong {}", content.escape_ascii()),
+            WsEvent::Close(code) => format!("close {}", code.0),
+        });
+    });
+    read.expect("valid frames");
+    seen
+}
+
+#[test]
+fn the_upgrade_arrives_in_pieces_with_the_first_messages() {
+    let options = options(false);
+    let mut client = WsClient::new(1, &options, 7);
+    client.open(0);
+    assert!(!client.is_open() && client.capacity() == 0);
+    let mut bytes = b"HTTP/1.1 103 Early Hints\r\n\r\n".to_vec();
+    bytes.extend(acceptance(&mut client));
+    bytes.extend(text("hi"));
+    let mut events = Vec::new();
+    for byte in bytes {
+        client.receive(&[byte], 5, &mut events).expect("valid");
+    }
+    assert_eq!((client.is_open(), client.capacity()), (true, 1));
+    assert_eq!((events, client.interim_responses()), (vec![], 1));
+    assert_eq!(pushed(&client), (1, 2));
+}
+
+#[test]
+fn other_responses_are_errors_with_their_status() {
+    let check = |head: &str, error: ProtocolError| {
+        let mut client = WsClient::new(1, &options(false), 7);
+        client.open(0);
+        let head = format!("HTTP/1.1 {head}\r\n\r\n");
+        let mut events = Vec::new();
+        assert_eq!(client.receive(head.as_bytes(), 0, &mut events), Err(error), "{head}");
+        assert_eq!(client.receive(b"", 0, &mut events), Err(error), "an error lasts");
+        assert!(!client.is_open() && client.capacity() == 0);
+    };
+    check("200 OK", ProtocolError::UpgradeIgnored);
+    check("302 Found", ProtocolError::UpgradeRedirected);
+    check("401 Unauthorized", ProtocolError::UpgradeUnauthorized);
+    check("426 Upgrade Required", ProtocolError::UpgradeClientError);
+    check("500 Oops", ProtocolError::UpgradeServerError);
+    check("503 Busy", ProtocolError::UpgradeUnavailable);
+    check("101 Switching Protocols", ProtocolError::BadUpgrade);
+}
+
+#[test]
+fn echoes_in_order() {
+    let mut client = opened(&options(false), 2);
+    client.set_interest(Interest::Body, &BodyBudget::default());
+    let mut server = WsServer::new(1_000);
+    let ids = [client.request(&message("a"), 1), client.request(&message("b"), 2)];
+    assert_eq!(client.capacity(), 0);
+    assert_eq!(at_server(&mut server, &mut client), ["1 a", "1 b"]);
+    let events = receive(&mut client, &[text("one"), text("two"), text("three")].concat(), 9);
+    assert_eq!(events, [echo(ids[0].0), echo(ids[1].0)]);
+    assert_eq!(pushed(&client), (1, 5));
+    assert_eq!((client.response(0).body, client.response(1).body), (&b"one"[..], &b"two"[..]));
+    assert_eq!(client.capacity(), 2);
+}
+
+#[test]
+fn the_first_byte_of_an_echo_is_reported() {
+    let mut client = opened(&options(false), 1);
+    let RequestId(id) = client.request(&message("a"), 1);
+    let bytes = text("echo");
+    assert_eq!(receive(&mut client, &bytes[..1], 10), []);
+    assert!(client.is_mid_response());
+    assert_eq!(receive(&mut client, &bytes[1..3], 20), []);
+    let events = receive(&mut client, &bytes[3..], 30);
+    let began = StreamEvent { id: RequestId(id), kind: StreamEventKind::Began { at_ns: 10 } };
+    assert_eq!(events, [began, echo(id)]);
+    assert!(!client.is_mid_response());
+}
+
+/// The key is the first byte.
+#[test]
+fn echoes_by_key_in_any_order() {
+    let mut client = opened(&options(true), 4);
+    let ids = ["a1", "b1", "a2"].map(|text| client.request(&message(text), 1).0);
+    let events = receive(&mut client, &[text("b"), text("x"), text("a"), text("a")].concat(), 2);
+    assert_eq!(events, [echo(ids[1]), echo(ids[0]), echo(ids[2])]);
+    assert_eq!(pushed(&client), (1, 1));
+}
+
+#[test]
+fn a_late_echo_is_no_push() {
+    let mut client = opened(&options(true), 2);
+    let first = client.request(&message("a"), 1);
+    client.cancel(first, 5);
+    assert_eq!((client.capacity(), client.is_retiring()), (2, false));
+    let second = client.request(&message("b"), 6);
+    assert_eq!(receive(&mut client, &[text("a"), text("b")].concat(), 7), [echo(second.0)]);
+    assert_eq!(pushed(&client), (0, 0));
+    assert_eq!(receive(&mut client, &text("a"), 8), []);
+    assert_eq!(pushed(&client), (1, 1));
+}
+
+/// In order, an echo that is missing would shift all later ones.
+#[test]
+fn a_timeout_retires_a_connection_in_order() {
+    let mut client = opened(&options(false), 2);
+    let (first, second) = (client.request(&message("a"), 1), client.request(&message("b"), 1));
+    client.cancel(first, 5);
+    assert_eq!((client.capacity(), client.is_retiring()), (0, true));
+    assert_eq!(receive(&mut client, &text("a"), 7), []);
+    assert_eq!(receive(&mut client, &text("b"), 8), [echo(second.0)]);
+}
+
+#[test]
+fn pings_are_answered_once_for_the_last() {
+    let mut client = opened(&options(false), 1);
+    let mut pings = Vec::new();
+    for content in [b"one", b"two"] {
+        push_frame(&mut pings, Opcode::PING, true, None, content);
+    }
+    push_frame(&mut pings, Opcode::PONG, true, None, b"unasked");
+    assert_eq!(receive(&mut client, &pings, 1), []);
+    assert_eq!(at_server(&mut WsServer::new(1_000), &mut client), ["pong two"]);
+    assert_eq!(at_server(&mut WsServer::new(1_000), &mut client), Vec::<String>::new());
+}
+
+#[test]
+fn a_close_frame_is_answered_and_ends_the_messages() {
+    let mut client = opened(&options(false), 3);
+    let ids = [client.request(&message("a"), 1), client.request(&message("b"), 1)];
+    let mut server = WsServer::new(1_000);
+    at_server(&mut server, &mut client);
+    let mut bytes = text("a");
+    push_close(&mut bytes, CloseCode::GOING_AWAY, None);
+    bytes.extend(text("after the end"));
+    let events = receive(&mut client, &bytes, 2);
+    let reset = StreamEventKind::Reset(CloseCode::GOING_AWAY.reason());
+    assert_eq!(events, [echo(ids[0].0), StreamEvent { id: ids[1], kind: reset }]);
+    assert!(client.is_retiring() && client.capacity() == 0);
+    assert_eq!(client.goaway().map(|reason| reason.name), Some("1001 Going Away"));
+    client.close();
+    assert_eq!(at_server(&mut server, &mut client), ["close 1001"]);
+}
+
+#[test]
+fn the_own_close_frame_is_sent_once() {
+    let mut client = opened(&options(false), 1);
+    let mut server = WsServer::new(1_000);
+    client.close();
+    client.close();
+    assert_eq!(at_server(&mut server, &mut client), ["close 1000"]);
+    let mut out = Vec::new();
+    server.poll_transmit(&mut out);
+    assert!(server.is_closed());
+    receive(&mut client, &out, 2);
+    assert_eq!(at_server(&mut server, &mut client), Vec::<String>::new());
+    client.reset();
+    client.close();
+    assert_eq!(at_server(&mut server, &mut client), Vec::<String>::new(), "it is not open");
+}
+
+#[test]
+fn a_reset_makes_a_new_connection() {
+    let mut client = opened(&options(false), 1);
+    client.request(&message("a"), 1);
+    receive(&mut client, &text("long")[..3], 2);
+    client.reset();
+    client.open(3);
+    let bytes = acceptance(&mut client);
+    receive(&mut client, &bytes, 4);
+    let id = client.request(&message("b"), 5);
+    assert_eq!(receive(&mut client, &text("b"), 6), [echo(id.0)]);
+}

@@ -1,0 +1,31 @@
+//! The flags of WebSocket, for URLs of ws and wss.
+
+use clap::Args;
+use weir_runner::WebSocketSpec;
+
+/// The flags of messages and their echoes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "WebSocket (ws:// and wss://)")]
+pub(crate) struct WebSocketArgs {
+    /// Match each echo with its message by this field, so that their order does not matter:
+    /// json:/id [default: in order]
+    #[arg(long = "match", value_name = "json:POINTER")]
+    matched_by: Option<String>,
+    /// Send messages as binary ones instead of text
+    #[arg(long)]
+    ws_binary: bool,
+    /// Hold the connections open and send no message
+    #[arg(long, conflicts_with_all = ["matched_by", "ws_binary"])]
+    ws_idle: bool,
+}
+
+impl WebSocketArgs {
+    /// Returns the choices of the specification.
+    pub(super) fn spec(&self) -> WebSocketSpec {
+        WebSocketSpec {
+            matched_by: self.matched_by.clone(),
+            binary: self.ws_binary,
+            idle: self.ws_idle,
+        }
+    }
+}
