@@ -96,6 +96,22 @@ impl Accounts {
     }
 
     /// Makes a response that of a call, and counts it. `message_bytes` is the length of its
+    /// Begins the messages of a response, if it has some: those of a call of gRPC with this body,
+    /// or events.
+    pub(crate) fn begin_messages(
+        &mut self,
+        response: &mut Response,
+        (call, message_bytes, has_events): (Option<&CallBody>, Option<u64>, bool),
+        draws: Draws,
+    ) {
+        if let Some(body) = call {
+            self.begin_call(response, body, message_bytes, has_events);
+        }
+        if has_events && response.call.as_ref().is_none_or(|call| call.is_ok()) {
+            self.begin_events(response, draws);
+        }
+    }
+
     /// message, if that is not the request's; it has none if it `has_events`.
     #[cold]
     pub(crate) fn begin_call(

@@ -26,6 +26,7 @@ mod tls;
 mod units;
 mod web_socket_options;
 
+mod reply;
 mod request;
 
 mod log;

@@ -13,13 +13,13 @@ use crate::accounts::Accounts;
 use crate::action::{Action, Due};
 use crate::behaviour::{Behaviour, Framing, Mode};
 use crate::connection::{Connection, Protocol};
-use crate::delay::Delay;
 use crate::draws::Draws;
 use crate::fault::{Fault, FaultKind};
 use crate::grpc::CallBody;
 use crate::http_version::HttpVersion;
 use crate::http2::{Owed, ServedEvent};
 use crate::pending::{Fifo, Pending};
+use crate::reply::Reply;
 use crate::request::{BadRequest, ServedRequest};
 use crate::response::{Persistence, Response, ResponseKind, is_uniform};
 use crate::routes::Routed;
@@ -32,16 +32,6 @@ use waiting::{QUEUED_MAX, Waiting};
 mod sockets;
 mod streams;
 mod waiting;
-
-/// Settings of one response.
-#[derive(Clone, Copy, Debug)]
-struct Reply {
-    status: u16,
-    body_bytes: u64,
-    delay: Delay,
-    route: Option<Routed>,
-    has_events: bool,
-}
 
 /// State and decisions of one worker.
 #[derive(Debug)]
@@ -341,10 +331,8 @@ impl Responder {
             return;
         }
         if request.is_stats {
-            let response = Response::bare(ResponseKind::Stats, 200, at);
             let persistence = self.persistence(request, stream, false);
-            let is_head = request.is_head;
-            let response = Response { stream, is_head, persistence, ..response };
+            let response = Response::stats((stream, request.is_head), persistence, at);
             return self.line_up(conn, response, None, at, at);
         }
         if let Some(key) = request.upgrade_key()
@@ -393,14 +381,11 @@ impl Responder {
             ..Response::bare(ResponseKind::Ordinary, reply.status, at)
         };
         // With another status of HTTP, the response is one of a server that speaks no gRPC.
-        if let Some(body) = call.filter(|_| reply.status == 200) {
-            let own = behaviour.message_bytes.or(reply.route.map(|_| reply.body_bytes));
-            let message_bytes = request.overrides.body_bytes.or(own);
-            self.accounts.begin_call(&mut response, body, message_bytes, reply.has_events);
-        }
-        if reply.has_events && response.call.as_ref().is_none_or(|call| call.is_ok()) {
-            self.accounts.begin_events(&mut response, draws);
-        }
+        let call = call.filter(|_| reply.status == 200);
+        let own = behaviour.message_bytes.or(reply.route.map(|_| reply.body_bytes));
+        let message_bytes = request.overrides.body_bytes.or(own);
+        let messages = (call, message_bytes, reply.has_events);
+        self.accounts.begin_messages(&mut response, messages, draws);
         self.line_up(conn, response, fault, due_at, at);
     }
 

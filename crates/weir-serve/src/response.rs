@@ -70,6 +70,15 @@ pub(crate) enum Persistence {
 }
 
 impl Response {
+    /// Returns the response with the counters, in this stream.
+    pub(crate) fn stats(
+        (stream, is_head): (u32, bool),
+        persistence: Persistence,
+        at: Nanos,
+    ) -> Response {
+        Response { stream, is_head, persistence, ..Response::bare(ResponseKind::Stats, 200, at) }
+    }
+
     /// Returns a response of HTTP/1 without a body, for a request read at `received_at`.
     pub(crate) fn bare(kind: ResponseKind, status: u16, received_at: Nanos) -> Response {
         Response {
