@@ -170,11 +170,8 @@ fn messages_by_name_and_by_stage_add_up() {
     let gaps = names.map(|name| name.gap.as_ref().map_or(0, |gap| gap.ok.count));
     assert_eq!((firsts, gaps.sum::<u64>(), section.measured), (60, 180, 240), "{ran}");
     assert!(ran.text.contains("Messages by name"), "{ran}");
-    let ran = weir::load(
-        "epoll",
-        &format!("{ALONE} --sse -c 4 --stages 300ms@100,300ms@200"),
-        &[&url],
-    );
+    let ran =
+        weir::load("epoll", &format!("{ALONE} --sse -c 4 --stages 300ms@100,300ms@200"), &[&url]);
     let section = messages(&ran.document);
     let stages = ran.document.stages.iter().filter_map(|stage| stage.messages.as_ref());
     assert_eq!(stages.map(|stage| stage.received).sum::<u64>(), section.received, "{ran}");
