@@ -30,6 +30,7 @@ bench: rust
 accuracy: rust
 	cargo xtask setup accuracy
 	cargo xtask setup fleet
+	cargo xtask setup interop
 	cargo xtask accuracy
 
 dist: rust

@@ -26,6 +26,7 @@ mod everyday;
 mod faults;
 mod fleet;
 mod foreign;
+mod interop;
 mod kubernetes;
 mod link;
 mod nats_versions;
@@ -39,6 +40,8 @@ mod stages;
 mod stall;
 mod stops;
 mod trouble;
+
+use anyhow::{Context, Result, ensure};
 
 use crate::rig::{Case, CaseTransport};
 
@@ -76,6 +79,12 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V38", trouble::trouble),
     Case::new("V39", nats_versions::nats_versions),
     Case::new("V40", kubernetes::kubernetes),
+    Case::new("V41", interop::sse),
+    Case::new("V41-grpcio", interop::grpcio),
+    Case::new("V41-grpc-go", interop::grpc_go),
+    Case::new("V41-websockets", interop::websockets),
+    Case::new("V41-ws", interop::ws),
+    Case::new("V42", interop::model::model),
     Case::new("V2", delivery::delivery).over("V2-tls", CaseTransport::Tls),
     Case::new("V2", delivery::delivery).over("V2-http2", CaseTransport::Http2 { streams: 10 }),
     Case::new("V5", stall::open_loop).over("V5-tls", CaseTransport::Tls),
@@ -90,11 +99,51 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V15", slots::slots).over("V15-http2", CaseTransport::Http2 { streams: 1 }),
 ];
 
+/// Cases of `cargo xtask interop` by the names of their servers.
+const INTEROP: [(&str, &str); 6] = [
+    ("sse", "V41"),
+    ("grpcio", "V41-grpcio"),
+    ("grpc-go", "V41-grpc-go"),
+    ("websockets", "V41-websockets"),
+    ("ws", "V41-ws"),
+    ("model", "V42"),
+];
+
+/// Returns the options of `accuracy` for those of `interop`, which name servers.
+pub(crate) fn interop_options(options: &[&str]) -> Result<Vec<String>> {
+    let id = |name: &str| {
+        let known = INTEROP.iter().find(|(server, _)| *server == name);
+        let names = || INTEROP.map(|(server, _)| server).join(", ");
+        known.map(|(_, id)| *id).with_context(|| format!("no server {name}; there are {}", names()))
+    };
+    let (mut options, mut only) = (options.to_vec(), None);
+    if let Some(at) = options.iter().position(|option| *option == "--only") {
+        ensure!(at + 1 < options.len(), "no servers named; use --only NAME,NAME");
+        only = options.drain(at..at + 2).next_back();
+    }
+    let names = only
+        .map_or_else(|| INTEROP.map(|(name, _)| name).to_vec(), |only| only.split(',').collect());
+    let ids: Result<Vec<&str>> = names.into_iter().map(id).collect();
+    let words = options.into_iter().map(str::to_owned);
+    Ok(words.chain(["--only".to_owned(), ids?.join(",")]).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use xtask::measured::ACCURACY;
 
     use super::*;
+
+    #[test]
+    fn servers_have_cases() {
+        let options = interop_options(&["--print", "--only", "model,sse"]).expect("both are known");
+        assert_eq!(options, ["--print", "--only", "V42,V41"]);
+        assert_eq!(interop_options(&[]).expect("all").len(), 2);
+        assert!(
+            interop_options(&["--only"]).is_err() && interop_options(&["--only", "x"]).is_err()
+        );
+        assert!(INTEROP.iter().all(|(_, id)| CASES.iter().any(|case| case.id == *id)));
+    }
 
     #[test]
     fn the_page_has_all_cases() {

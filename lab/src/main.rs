@@ -29,6 +29,11 @@ fn run(words: &[&str]) -> Result<()> {
         ["accuracy", options @ ..] => measure(&ACCURACY, accuracy::CASES, options),
         ["bench", options @ ..] => measure(&PERFORMANCE, bench::CASES, options),
         ["guides", names @ ..] => guides::guides(names),
+        ["interop", options @ ..] => {
+            let options = accuracy::interop_options(options)?;
+            let options: Vec<&str> = options.iter().map(String::as_str).collect();
+            measure(&ACCURACY, accuracy::CASES, &options)
+        }
         ["picture"] => picture::picture(),
         ["picture", "report"] => picture::report::pictures(),
         ["statistics"] => statistics::statistics(),

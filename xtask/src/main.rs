@@ -47,6 +47,10 @@ cargo xtask <task>
                               docs/ACCURACY.md
   fleet [--quick] [--print]   the same of one case: the manifest of a fleet under the control plane
                               of Kubernetes, as root; `setup fleet` builds it
+  interop [--quick] [--print] [--runs N] [--only sse,model,…]
+                              counts of messages, statuses and cuts against servers of others, and
+                              times against the log of a mock language model; `setup interop`
+                              installs them
   dist [--only PART,…] [--write]
                               the packages in target/dist, installed and run in clean systems and
                               built twice; parts: deny, packages, trial, containers, minimal,
@@ -59,7 +63,7 @@ cargo xtask <task>
   pages                       writes docs/ACCURACY.md, docs/PERFORMANCE.md and README.md's table
                               from the measured entries in docs/measured
   plots [--check]             builds the plot library of the HTML report, or compares it
-  setup test|bench|accuracy|dist|fleet
+  setup test|bench|accuracy|dist|fleet|interop
                               installs what that needs and lacks
 ";
 
@@ -82,7 +86,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["pages"] => pages::pages(),
         ["plots"] => plots::write(),
         ["plots", "--check"] => plots::check(),
-        ["accuracy" | "bench" | "guides" | "picture" | "statistics", ..] => lab(words),
+        ["accuracy" | "bench" | "guides" | "interop" | "picture" | "statistics", ..] => lab(words),
         ["fleet", options @ ..] => lab(&[&["accuracy", "--only", "V40"], options].concat()),
         ["setup", purpose] => setup::setup(purpose),
         [] | ["help" | "-h" | "--help"] => {

@@ -24,6 +24,9 @@ pub(crate) struct Packages {
 /// The accessibility checker of the HTML report's tests.
 pub(crate) const AXE: Packages = Packages { name: "axe", source: "crates/weir-report/tests/axe" };
 
+/// The WebSocket server of Node, under which counts of messages are compared.
+pub(crate) const WS: Packages = Packages { name: "ws", source: "lab/src/accuracy/interop/ws" };
+
 /// The plot library of the HTML report, and its bundler.
 pub(crate) const PLOTS: Packages = Packages { name: "plots", source: "crates/weir-report/plots" };
 

@@ -5,8 +5,9 @@
 //! a required program is missing. It installs from no other source, with four exceptions, all into
 //! the build directory: programs that are crates, which cargo builds; packages from
 //! PyPI, because few systems have the needed version; packages from npm, by
-//! lock files of the repository; and Kubernetes, which Go builds.
+//! lock files of the repository; and programs that Go builds.
 
+mod interop;
 mod kubernetes;
 
 use std::path::Path;
@@ -28,8 +29,8 @@ pub(crate) fn setup(purpose: &str) -> Result<()> {
             // cargo-deny looks at the crates of all platforms, and fetches none.
             run(&mut cargo(&["fetch", "--locked"])?)?;
         }
-        "test" | "accuracy" | "fleet" => {}
-        _ => bail!("failed to read `{purpose}`: use test, bench, accuracy, dist or fleet"),
+        "test" | "accuracy" | "fleet" | "interop" => {}
+        _ => bail!("failed to read `{purpose}`: use test, bench, accuracy, dist, fleet or interop"),
     }
     let find = || -> Vec<Need> { needs(purpose).filter(|need| !is_there(need.program)).collect() };
     let missing = find();
@@ -156,6 +157,7 @@ fn install_packages(purpose: &str) -> Result<()> {
             install_python(NATS_SERVER.0, NATS_SERVER.1)?;
             kubernetes::build()
         }
+        "interop" => interop::install(),
         _ => Ok(()),
     }
 }
@@ -285,7 +287,7 @@ mod tests {
 
     #[test]
     fn purposes_are_read() {
-        const PURPOSES: [&str; 5] = ["test", "bench", "accuracy", "dist", "fleet"];
+        const PURPOSES: [&str; 6] = ["test", "bench", "accuracy", "dist", "fleet", "interop"];
         assert!(setup("demo").is_err());
         for row in PROGRAMS.lines().filter(|line| !line.starts_with('#')) {
             let mut purposes = row.split('|').skip(1).take(2).flat_map(str::split_whitespace);

@@ -1,0 +1,62 @@
+//! Counts of one side, by name, and their differences from the other side's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weir_result::document::{CountSummary, MessagesSection};
+
+/// Counts by name. A name that is missing counts nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts(BTreeMap<String, u64>);
+
+impl Counts {
+    /// Adds to a count.
+    pub(super) fn add(&mut self, name: &str, count: u64) {
+        *self.0.entry(name.to_owned()).or_default() += count;
+    }
+
+    /// Adds the counts of messages that each protocol has.
+    pub(super) fn add_messages(&mut self, messages: &MessagesSection) {
+        let total = |of: &CountSummary| (of.mean.unwrap_or(0.0) * of.count as f64).round() as u64;
+        self.add("messages", messages.measured);
+        self.add("streams", messages.streams);
+        self.add("messages of ok", total(&messages.per_response));
+        self.add("bytes of ok", total(&messages.bytes_per_response));
+    }
+
+    pub(super) fn of(&self, name: &str) -> u64 {
+        self.0.get(name).copied().unwrap_or(0)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns a line for each count that the server's log has otherwise.
+    pub(super) fn differences(&self, logged: &Counts) -> Vec<String> {
+        let names: BTreeSet<&String> = self.0.keys().chain(logged.0.keys()).collect();
+        let differ = names.into_iter().filter(|name| self.of(name) != logged.of(name));
+        let show =
+            |name: &String| format!("{name}: weir {}, server {}", self.of(name), logged.of(name));
+        differ.map(show).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(of: &[(&str, u64)]) -> Counts {
+        let mut counts = Counts::default();
+        of.iter().for_each(|(name, count)| counts.add(name, *count));
+        counts
+    }
+
+    #[test]
+    fn each_difference_has_a_line() {
+        let weir = counts(&[("requests", 7), ("cut", 1), ("none", 0)]);
+        assert_eq!(weir.differences(&weir.clone()), [""; 0]);
+        let server = counts(&[("requests", 8), ("cut", 1), ("status 503", 2)]);
+        let expected = ["requests: weir 7, server 8", "status 503: weir 0, server 2"];
+        assert_eq!(weir.differences(&server), expected);
+    }
+}

@@ -1,0 +1,134 @@
+//! Loads of server-sent events, and the counts of both sides.
+
+use std::ops::Range;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use weir_result::{Document, Load};
+
+use super::counts::Counts;
+use super::draw::Draw;
+use super::drawn_run::{DrawnBody, DrawnRun};
+use super::server::{ForeignServer, ServerKind, ServerLog, number, text};
+
+/// Draws a server with cuts, silences and statuses, and an open or closed load on it.
+pub(super) fn run(draw: &mut Draw, seed: u64) -> DrawnRun {
+    let events = draw.choice(&[0, 3, 10, 30]);
+    let size = draw.choice(&[1, 20, 200, 5_000]);
+    let share = |draw: &mut Draw| if draw.one_in(3) { 0 } else { draw.number(1, 15) };
+    let [bad, cut, reset] = [share(draw), share(draw), share(draw)];
+    // A silence takes a connection for the whole timeout.
+    let silent = if draw.one_in(2) { 0 } else { 2 };
+    let flags = format!(
+        "--events {} {events} --size 1 {size} --bad 0.{bad:02} --cut 0.{cut:02} \
+         --reset 0.{reset:02} --silent 0.{silent:02}",
+        draw.number(0, events.min(2)),
+    );
+    let mut load = vec![draw.choice(&["-t1", "-t2"]).to_owned()];
+    let connections = draw.number(2, 40);
+    if draw.one_in(2) {
+        load.push(format!("-c{connections} -n{}", draw.number(20, 400)));
+    } else {
+        let arrivals = draw.choice(&["uniform", "poisson"]);
+        let (warmup_ms, window_ms) = (draw.number(0, 3) * 100, draw.number(3, 7) * 100);
+        load.push(format!(
+            "-c{} -R{} --arrivals {arrivals} --warmup {warmup_ms}ms -d{window_ms}ms --drain 5s",
+            connections + 20,
+            draw.number(50, 300),
+        ));
+    }
+    load.push(format!("--sse -T{}ms --seed {seed}", draw.number(6, 10) * 100));
+    load.push(draw.choice(&["--io epoll", "--io auto"]).to_owned());
+    if draw.one_in(2) {
+        load.push("--tokens json:/choices/0/delta/content".to_owned());
+    }
+    let server = ForeignServer { kind: ServerKind::Sse, flags, seed };
+    let (load, body) = (load.join(" "), DrawnBody::None);
+    DrawnRun { server, load, scheme: "http", path: "/v1?id={{seq}}", body, sends: 0 }
+}
+
+/// Returns the indices of the measured requests. A closed load without a warm-up has no others, and
+/// its threads leave out indices.
+fn measured(document: &Document) -> Range<u64> {
+    let accounting = &document.accounting;
+    let first = accounting.sent.warmup;
+    match document.plan.load {
+        Load::ClosedLoop => 0..u64::MAX,
+        _ => first..first + accounting.planned,
+    }
+}
+
+/// Counts the lines of the log.
+pub(super) fn logged(log: &ServerLog, document: &Document) -> Result<Counts> {
+    let mut counts = Counts::default();
+    let measured = measured(document);
+    let are_tokens = document.plan.messages.as_ref().is_some_and(|plan| plan.tokens.is_some());
+    for line in &log.lines {
+        counts.add("requests", 1);
+        if !measured.contains(&number(line, "id")?) {
+            continue;
+        }
+        counts.add("measured", 1);
+        add(&mut counts, line, are_tokens)?;
+    }
+    Ok(counts)
+}
+
+/// Adds a measured stream.
+fn add(counts: &mut Counts, line: &Value, are_tokens: bool) -> Result<()> {
+    let status = number(line, "status")?;
+    let tokens = line["tokens"].as_array().context("a line of the log has no tokens")?.len() as u64;
+    let others = number(line, "others")?;
+    let messages = if are_tokens { tokens } else { tokens + others };
+    counts.add("messages", messages);
+    counts.add("streams", u64::from(messages > 0));
+    counts.add("other messages", if are_tokens { others } else { 0 });
+    counts.add("end marks", number(line, "done")?);
+    match text(line, "end")? {
+        "complete" => {
+            counts.add(&format!("status {status}"), 1);
+            counts.add(if status == 200 { "ok" } else { "bad" }, 1);
+            if status == 200 {
+                let bytes = number(line, "token_bytes")?;
+                let other_bytes = if are_tokens { 0 } else { number(line, "other_bytes")? };
+                counts.add("messages of ok", messages);
+                counts.add("bytes of ok", bytes + other_bytes);
+            }
+        }
+        "silent" => counts.add("silent", 1),
+        end => {
+            counts.add(end, 1);
+            counts.add("failed", 1);
+        }
+    }
+    Ok(())
+}
+
+/// Returns weir's counts.
+pub(super) fn reported(document: &Document, _: &DrawnRun) -> Counts {
+    let accounting = &document.accounting;
+    let mut counts = Counts::default();
+    counts.add("requests", accounting.sent.total - accounting.sent.returned);
+    counts.add("measured", accounting.sent.measured);
+    counts.add("ok", accounting.ok);
+    counts.add("bad", accounting.bad_response);
+    counts.add("failed", accounting.transport_error);
+    counts.add("silent", accounting.timed_out + accounting.in_flight_at_end);
+    for (status, responses) in &accounting.status {
+        counts.add(&format!("status {status}"), *responses);
+    }
+    for (error, requests) in &accounting.errors {
+        let end = match error.as_str() {
+            "closed_in_answer" => "cut",
+            "ECONNRESET" => "reset",
+            other => other,
+        };
+        counts.add(end, *requests);
+    }
+    if let Some(messages) = &document.messages {
+        counts.add_messages(messages);
+        counts.add("other messages", messages.others);
+        counts.add("end marks", messages.end_marks);
+    }
+    counts
+}
