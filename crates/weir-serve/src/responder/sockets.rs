@@ -253,7 +253,7 @@ impl Sockets<'_> {
         }
     }
 
-    /// Takes the state of a connection, which [`put`] returns.
+    /// Takes the state of a connection, which `put` returns.
     fn take(&mut self, conn: ConnId) -> Option<Box<WebSocket>> {
         let protocol = &mut self.connections[conn.index()].protocol;
         match std::mem::take(protocol) {
