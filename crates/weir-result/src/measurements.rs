@@ -63,7 +63,7 @@ merged! {
         /// Time from one message of a response to the next, of slots of M.
         pub message_gap: Histogram => rules::merge,
         /// Counts of messages, if they are measured.
-        pub messages: Option<MessageCounts> => rules::merge,
+        pub messages: Option<Box<MessageCounts>> => rules::merge,
         /// Duration of every successful connect, renewals and warm-up included.
         pub connect: Histogram => rules::merge,
         /// Of `connect`: connects before the schedule's start.

@@ -24,6 +24,12 @@ impl Merge for SparseHistogram {
     }
 }
 
+impl<T: Merge> Merge for Box<T> {
+    fn merge(&mut self, other: &Box<T>) {
+        T::merge(self, other);
+    }
+}
+
 impl<T: Merge + Default> Merge for Option<T> {
     fn merge(&mut self, other: &Option<T>) {
         if let Some(theirs) = other {

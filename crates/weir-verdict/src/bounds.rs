@@ -31,6 +31,10 @@ pub(crate) fn qualify(document: &mut Document) {
     document.names = names;
     let stages = evidence.of_stages(document);
     document.stages = stages;
+    // A late read makes a response miss its conditions, and never meet one.
+    let is_lower = [&first, &gap].into_iter().flatten().any(is_inflated);
+    let goodput = document.messages.as_mut().and_then(|messages| messages.goodput.as_mut());
+    goodput.into_iter().filter(|_| is_lower).for_each(|goodput| goodput.bound = Bound::Lower);
     (document.latency.first_message, document.latency.message_gap) = (first, gap);
     document.latency.response_time = response;
     document.latency.service_time = service;
@@ -42,6 +46,12 @@ pub(crate) fn qualify(document: &mut Document) {
         throughput.bound = Bound::Lower;
         throughput.least_rps = Some(low.min(throughput.good_rps));
     }
+}
+
+/// True if the client inflated a percentile or the greatest value.
+fn is_inflated(metric: &Metric) -> bool {
+    let mut values = metric.headline().percentiles.iter();
+    values.any(|value| matches!(value.bound, Bound::Upper | Bound::Unknown))
 }
 
 /// Returns a response time of some requests of a stage with the bounds of its summaries.

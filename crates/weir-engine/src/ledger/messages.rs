@@ -224,13 +224,13 @@ impl MessageRecorder {
     /// Adds the counts and times to the worker's measurements. Those of the slices have the slots
     /// that were never sent, too.
     pub(super) fn finish(&self, measurements: &mut Measurements) {
-        measurements.messages = Some(MessageCounts {
+        measurements.messages = Some(Box::new(MessageCounts {
             mean_gap: Histogram::from(&self.mean_gap),
             per_response: Histogram::from(&self.per_response),
             bytes_per_response: Histogram::from(&self.bytes_per_response),
             stamped: self.stamped.finish(),
             ..self.counts.clone()
-        });
+        }));
         let mut first = ByOutcome::default();
         for share in measurements.slices.iter().filter_map(|slice| slice.messages.as_ref()) {
             first.ok.add(&share.first);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use weir_result::Document;
 use weir_result::document::{CountSummary, MessagesSection, Metric, Summary};
-use weir_result::quantile::Quantile;
+use weir_result::quantile::{Bound, Quantile};
 use weir_text::units::{self, DurationColumn};
 
 use super::names::is_explained;
@@ -80,9 +80,10 @@ fn each(distribution: &CountSummary) -> Option<String> {
 fn goodput(document: &Document, messages: &MessagesSection) -> Option<Block> {
     let goodput = messages.goodput.as_ref()?;
     let rule = document.plan.messages.as_ref()?.goodput.as_ref()?;
-    let rate =
-        units::round_rate(goodput.per_second) + &margin(goodput.per_second, goodput.interval);
-    let share = units::short_percent(goodput.share);
+    let least = if goodput.bound == Bound::Lower { "≥ " } else { "" };
+    let margin = margin(goodput.per_second, goodput.interval);
+    let rate = format!("{least}{}{margin}", units::round_rate(goodput.per_second));
+    let share = format!("{least}{}", units::short_percent(goodput.share));
     let facts = vec![
         Fact::text(rate).toned(Tone::Main),
         Fact::text(format!("{share} of the requests with {rule}")),

@@ -130,7 +130,7 @@ pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, B
         slices: measurements.slices.iter().map(SliceEntry::of).collect(),
         stages: StageSection::all(&given.plan, measurements),
         names: NameSection::all(&given.plan, measurements, &recorded.name_kinds, window_ns),
-        messages: MessagesSection::of(&given.plan, measurements, window_ns),
+        messages: MessagesSection::of(&given.plan, measurements, window_ns).map(Box::new),
         throughput,
         stamps: StampsSection::of(&measurements.stamped),
         departures: DeparturesSection::of(&measurements.departures),

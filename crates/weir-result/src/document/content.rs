@@ -51,7 +51,7 @@ pub struct Document {
     pub throughput: Throughput,
     /// Messages within responses; absent if they are not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub messages: Option<MessagesSection>,
+    pub messages: Option<Box<MessagesSection>>,
     /// Results by name, of the requests of a list; absent without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<NameSection>,

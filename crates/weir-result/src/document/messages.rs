@@ -15,6 +15,7 @@ use crate::histogram::Histogram;
 use crate::histogram::PackedHistogram;
 use crate::measurements::Measurements;
 use crate::plan::Plan;
+use crate::quantile::Bound;
 
 /// Messages within responses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -66,6 +67,10 @@ pub struct GoodputSection {
     pub good: u64,
     /// `good` as a share of the measured requests, 0 to 1.
     pub share: f64,
+    /// Kind of bound of `good`, `share` and the rate: `lower` if the client inflated a time that the
+    /// conditions are about.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub bound: Bound,
     /// Responses completed in the window that met them.
     pub completed: u64,
     /// `completed` per second of the window.
@@ -257,6 +262,7 @@ impl MessagesSection {
         let goodput = has_goodput.then(|| GoodputSection {
             good: counts.good,
             share: counts.good as f64 / measured.planned.max(1) as f64,
+            bound: Bound::Exact,
             completed: counts.good_in_window,
             per_second: per_second(counts.good_in_window, window_ns),
             interval: interval(|slice| of_share(slice, |share| share.good)),

@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 
 use super::names::NameKinds;
 use super::{
-    DeparturesSection, Document, MessagesSection, NameSection, NetworkSection, OccupancySection,
-    Phases, Probed, SeriesEntry, SliceEntry, StageSection, StampsSection, WitnessSection, health,
+    DeparturesSection, Document, NameSection, NetworkSection, OccupancySection, Phases, Probed,
+    SeriesEntry, SliceEntry, StageSection, StampsSection, WitnessSection, health,
 };
 use crate::connection_failure::{ConnectionFailure, add_failures};
-use crate::counters::{DestinationCounts, Outcomes, ScriptUsage, Sent, TlsCounts, Window};
+use crate::counters::{
+    DestinationCounts, MessageCounts, Outcomes, ScriptUsage, Sent, TlsCounts, Window,
+};
 use crate::evidence::ClientHealth;
 use crate::failures::{ErrorKind, MissExample, MissKind};
 use crate::measurements::Measurements;
@@ -93,7 +95,7 @@ impl Recorded {
             stamped: or_default(&document.stamps, StampsSection::to_stamped)?,
             departures: or_default(&document.departures, DeparturesSection::to_departures)?,
             occupancy: document.occupancy.map(OccupancySection::to_occupancy).unwrap_or_default(),
-            messages: document.messages.as_ref().map(MessagesSection::to_counts).transpose()?,
+            messages: counts_of_messages(document)?,
             overdue: accounting.overdue,
             tls: document.tls.as_ref().map(TlsCounts::from),
             script: document.script.as_ref().map(ScriptUsage::from),
@@ -174,6 +176,12 @@ fn add_counts(mine: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) 
     for (name, count) in theirs {
         *mine.entry(name.clone()).or_default() += count;
     }
+}
+
+/// Returns the counts of messages, if they were measured.
+fn counts_of_messages(document: &Document) -> Result<Option<Box<MessageCounts>>, String> {
+    let counts = document.messages.as_ref().map(|messages| messages.to_counts()).transpose()?;
+    Ok(counts.map(Box::new))
 }
 
 /// Returns the one-connection probe, with its counts from other sections.

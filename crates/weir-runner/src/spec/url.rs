@@ -39,13 +39,13 @@ impl Url {
     /// Parses the URL of a page, which is requested over HTTP.
     ///
     /// # Errors
-    /// As [`Url::parse`], and for ws and wss.
+    /// As [`Url::parse`], and for other schemes than http and https.
     pub(crate) fn of_page(text: &str) -> Result<Url> {
-        let url = Url::parse(text)?;
-        if url.is_websocket {
-            bail!("unsupported scheme {:?} in {text:?}; use http or https", url.scheme());
+        let (scheme, _) = text.split_once("://").unwrap_or(("http", text));
+        if !matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") {
+            bail!("unsupported scheme {scheme:?} in {text:?}; use http or https");
         }
-        Ok(url)
+        Url::parse(text)
     }
 
     /// Parses `text`. A missing scheme means http, as in browsers and curl.
