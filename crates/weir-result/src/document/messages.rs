@@ -67,8 +67,8 @@ pub struct GoodputSection {
     pub good: u64,
     /// `good` as a share of the measured requests, 0 to 1.
     pub share: f64,
-    /// Kind of bound of `good`, `share` and the rate: `lower` if the client inflated a time that the
-    /// conditions are about.
+    /// Kind of bound of `good`, `share` and the rate: `lower` if the client inflated times of
+    /// messages.
     #[serde(default, skip_serializing_if = "is_default")]
     pub bound: Bound,
     /// Responses completed in the window that met them.
