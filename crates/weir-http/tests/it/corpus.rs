@@ -4,7 +4,7 @@
 use crate::cases;
 use crate::check;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::check::{Setup, XorShift};
 
@@ -101,6 +101,36 @@ fn corpus() -> Vec<Vec<u8>> {
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
     paths.sort();
     paths.iter().map(|path| fs::read(path).expect("a readable file")).collect()
+}
+
+/// Mutations of each file of a small corpus.
+const SMALL_MUTATIONS: usize = 500;
+
+/// Checks mutations of the corpus of a fuzz target, with its words.
+pub(crate) fn hold_under_mutations(
+    target: &str,
+    seed: u64,
+    words: &[&[u8]],
+    check: impl Fn(&[u8]) + std::panic::RefUnwindSafe,
+) {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let entries = fs::read_dir(place).expect("the corpus is in the tree");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
+    paths.sort();
+    let inputs: Vec<_> =
+        paths.iter().map(|path| fs::read(path).expect("a readable file")).collect();
+    assert!(inputs.len() >= 8, "the corpus is in fuzz/corpus");
+    let mut random = XorShift::new(seed);
+    for input in &inputs {
+        check(input);
+        for _ in 0..SMALL_MUTATIONS {
+            let other = &inputs[random.below(inputs.len())];
+            let mutant = mutate(input, other, words, &mut random);
+            // The message of a failure contains its input, for a regression test.
+            let result = std::panic::catch_unwind(|| check(&mutant));
+            assert!(result.is_ok(), "failed: {:?}", mutant.escape_ascii().to_string());
+        }
+    }
 }
 
 /// Returns `input` after some random edits, which insert `words` and parts of `other`.

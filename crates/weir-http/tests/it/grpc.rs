@@ -1,18 +1,11 @@
 //! gRPC: random bodies, and mutations of a corpus, are split as a plain reading splits them, in
 //! whatever pieces they arrive; and messages of responses over HTTP/2.
 
-use std::fs;
-use std::path::PathBuf;
-
 use proptest::prelude::*;
 use weir_http::grpc::{GrpcSplitter, push_message};
 
-use crate::check::XorShift;
 use crate::check::grpc::{KEPT_MAX, messages, plain_reading, split};
-use crate::corpus::mutate;
-
-/// Mutations of each file of the corpus.
-const MUTATIONS: usize = 500;
+use crate::corpus::hold_under_mutations;
 
 /// Elements of bodies, and bytes that spoil them.
 const WORDS: [&[u8]; 12] = [
@@ -32,23 +25,7 @@ const WORDS: [&[u8]; 12] = [
 
 #[test]
 fn mutations_of_the_corpus_hold() {
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/grpc");
-    let entries = fs::read_dir(directory).expect("the corpus is in the tree");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
-    paths.sort();
-    let inputs: Vec<_> =
-        paths.iter().map(|path| fs::read(path).expect("a readable file")).collect();
-    assert!(inputs.len() >= 8, "the corpus is in fuzz/corpus");
-    let mut random = XorShift::new(20_261_127);
-    for input in &inputs {
-        for _ in 0..MUTATIONS {
-            let other = &inputs[random.below(inputs.len())];
-            let mutant = mutate(input, other, &WORDS, &mut random);
-            // The message of a failure contains its input, for a regression test.
-            let result = std::panic::catch_unwind(|| messages(&mutant));
-            assert!(result.is_ok(), "failed: {:?}", mutant.escape_ascii().to_string());
-        }
-    }
+    hold_under_mutations("grpc", 20_261_127, &WORDS, messages);
 }
 
 proptest! {

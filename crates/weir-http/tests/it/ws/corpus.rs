@@ -1,19 +1,12 @@
 //! The check of the fuzz target `ws` on stable Rust: over the committed corpus, over mutations of
 //! it, and over random frames.
 
-use std::fs;
-use std::path::PathBuf;
-
 use proptest::prelude::*;
 use weir_http::ws::Opcode;
 use weir_http::ws::frame::{push_close, push_frame};
 
-use crate::check::XorShift;
 use crate::check::ws::frames;
-use crate::corpus::mutate;
-
-/// Mutations of each file of the corpus.
-const MUTATIONS: usize = 500;
+use crate::corpus::hold_under_mutations;
 
 /// Elements of frames, and bytes that spoil them.
 const WORDS: [&[u8]; 16] = [
@@ -37,24 +30,7 @@ const WORDS: [&[u8]; 16] = [
 
 #[test]
 fn mutations_of_the_corpus_hold() {
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/ws");
-    let entries = fs::read_dir(directory).expect("the corpus is in the tree");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
-    paths.sort();
-    let inputs: Vec<_> =
-        paths.iter().map(|path| fs::read(path).expect("a readable file")).collect();
-    assert!(inputs.len() >= 8, "the corpus is in fuzz/corpus");
-    let mut random = XorShift::new(20_261_127);
-    for input in &inputs {
-        frames(input);
-        for _ in 0..MUTATIONS {
-            let other = &inputs[random.below(inputs.len())];
-            let mutant = mutate(input, other, &WORDS, &mut random);
-            // The message of a failure contains its input, for a regression test.
-            let result = std::panic::catch_unwind(|| frames(&mutant));
-            assert!(result.is_ok(), "failed: {:?}", mutant.escape_ascii().to_string());
-        }
-    }
+    hold_under_mutations("ws", 20_261_127, &WORDS, frames);
 }
 
 /// A frame: its kind, true for the last of a message, and its payload.
