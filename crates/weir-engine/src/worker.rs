@@ -532,6 +532,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
 
     /// Closes every socket; returns the time at which that was done.
     fn close_all(&mut self) -> Nanos {
+        self.pool.shared.record_opening_at_end();
         for conn in self.pool.shared.connections.all() {
             match self.pool.shared.connections.at(conn).state {
                 SocketState::Closed | SocketState::Queued => {}

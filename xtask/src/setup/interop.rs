@@ -25,7 +25,7 @@ pub(super) fn install() -> Result<()> {
 }
 
 /// Installs the packages from PyPI, unless exactly these versions are there.
-fn python() -> Result<()> {
+pub(super) fn python() -> Result<()> {
     let directory = tools_dir()?.join("interop");
     let (environment, installed) = (directory.join("python"), directory.join("requirements.txt"));
     let wanted = root()?.join(REQUIREMENTS);

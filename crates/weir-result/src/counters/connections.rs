@@ -29,6 +29,9 @@ counters! {
     counter grown: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Open at the end of the load; absent if the number of connections is fixed.
     counter open_at_end: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
+    /// Neither open nor failed when the run ended: their connect, TLS handshake or upgrade was under
+    /// way, and the server may count them; absent if there are none.
+    counter opening_at_end: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Successful connects over the whole run: those of the load, renewals included, and those
     /// beside it.
     counter connects: u64 => rules::sum;

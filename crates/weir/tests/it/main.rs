@@ -26,6 +26,7 @@ mod doctor;
 mod errors;
 mod expectations;
 mod fleet;
+mod foreign;
 mod growing;
 mod grpc;
 mod guides;
