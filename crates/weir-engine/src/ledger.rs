@@ -10,7 +10,7 @@ mod judge;
 mod messages;
 mod recorder;
 
-use weir_http::{ReceivedMessage, ReceivedResponse};
+use weir_http::{PushedMessage, ReceivedMessage, ReceivedResponse};
 use weir_io::{ConnId, Nanos};
 use weir_result::{FailureKind, Measurements, SuccessRule, WorkerPhases};
 
@@ -201,6 +201,12 @@ impl Ledger {
     /// Announces a TLS handshake that ended at `at`.
     pub(crate) fn secured(&mut self, took_ns: u64, at: Nanos) {
         self.connections.secured(&self.recorder.timeline, took_ns, at);
+    }
+
+    /// Records messages that a server sent by itself, read at `at`.
+    pub(crate) fn pushed(&mut self, messages: &[PushedMessage], at: Nanos) {
+        let timeline = &self.recorder.timeline;
+        messages.iter().for_each(|pushed| self.connections.pushed(timeline, *pushed, at));
     }
 
     /// Announces a connection that failed.

@@ -42,8 +42,7 @@ pub use message::connection_fields::is_of_connection;
 pub use messages::{MessageFormat, MessageFraming, MessageKind, MessageTest, ReceivedMessage};
 pub use method::is_safe_method;
 pub use multiplexed::{
-    EndReason, Multiplexed, PushedMessages, StreamEvent, StreamEventKind, StreamMessage,
-    WindowWaits,
+    EndReason, Multiplexed, PushedMessage, StreamEvent, StreamEventKind, StreamMessage, WindowWaits,
 };
 pub use prepared::Prepared;
 pub use protocol::{MultiplexedFactory, ProtocolFactory};

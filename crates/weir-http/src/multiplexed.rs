@@ -85,10 +85,10 @@ pub trait Multiplexed: Debug + Send {
         &[]
     }
 
-    /// Returns the messages that the peer sent by itself, for no request, since creation, including
-    /// before resets.
-    fn pushed(&self) -> PushedMessages {
-        PushedMessages::default()
+    /// Returns the messages in the bytes of the last call of [`receive`](Multiplexed::receive)
+    /// that the peer sent by itself, for no request, in order.
+    fn pushed(&self) -> &[PushedMessage] {
+        &[]
     }
 
     /// Returns the `nth` response, from 0, of those that the last call of
@@ -123,13 +123,14 @@ pub struct EndReason {
     pub reset_code: &'static str,
 }
 
-/// Messages that a peer sent by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PushedMessages {
-    /// Number of them.
-    pub messages: u64,
-    /// Bytes of their content.
+/// A message that a peer sent by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PushedMessage {
+    /// Bytes of its content.
     pub bytes: u64,
+    /// Time since the one before it on the same connection, in nanoseconds; `None` if it is the
+    /// first since the last reset.
+    pub gap_ns: Option<u64>,
 }
 
 /// Waits of request bodies for the peer's flow-control windows. They are the peer's time, not the

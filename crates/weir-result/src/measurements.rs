@@ -95,6 +95,9 @@ merged! {
         /// Duration of every successful opening exchange of a multiplexed protocol, renewals and
         /// warm-up included.
         pub opening: Histogram => rules::merge,
+        /// Time from one message to the next, in the window, of those that the server of a
+        /// connection sent by itself.
+        pub push_gap: Histogram => rules::merge,
         /// Usage of the scripts, if there was one.
         pub script: Option<ScriptUsage> => rules::merge,
         /// Connections: requested, opened, renewed, failed.

@@ -246,6 +246,11 @@ impl Plan {
         }
     }
 
+    /// True if connections are only held: no request is sent.
+    pub fn is_idle(&self) -> bool {
+        self.websocket().is_some_and(|websocket| websocket.idle)
+    }
+
     /// Returns the name of the frame with which a server announces the end of a connection.
     pub fn goaway_name(&self) -> &'static str {
         if self.websocket().is_some() { "Close frame" } else { "GOAWAY" }

@@ -191,7 +191,7 @@ impl LocalRun {
             WitnessChoice::Off => false,
         };
         let is_once = job.list.as_ref().is_some_and(|list| list.sequence.is_once());
-        let is_idle = job.plan.websocket().is_some_and(|websocket| websocket.idle);
+        let is_idle = job.plan.is_idle();
         is_enabled && self.planned.scripts.is_none() && !is_once && !is_idle
     }
 

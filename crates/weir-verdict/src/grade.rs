@@ -20,7 +20,7 @@ pub(crate) fn of(
     if target.state == TargetState::Failed {
         return (Grade::Failed, target.text.clone());
     }
-    if document.accounting.planned == 0 {
+    if document.accounting.planned == 0 && !document.plan.is_idle() {
         return (Grade::Void, "nothing was measured".to_owned());
     }
     let mut reasons = Vec::new();

@@ -44,7 +44,7 @@ pub(crate) struct ConnectionLimits {
     pub(crate) checks: bool,
     /// Part of each response that is kept, for the script or for the expectations.
     pub(crate) keeps: Interest,
-    /// True if responses are split into messages.
+    /// True if responses are split into messages, or the peer may send messages by itself.
     pub(crate) messages: bool,
     /// True if a response after the timeout is still accepted.
     pub(crate) late_responses: bool,
@@ -84,7 +84,7 @@ impl ConnectionLimits {
             shows,
             checks: checks.is_some(),
             keeps,
-            messages: messages.is_some(),
+            messages: messages.is_some() || job.plan.websocket().is_some(),
             late_responses: job.ending.late_responses,
             // A script needs slots for a whole batch, what is kept of responses is read and dropped
             // after they have arrived, and a multiplexed protocol has state between requests: their

@@ -104,8 +104,7 @@ impl Lane for StreamLane {
     #[inline(never)]
     fn received(&mut self, shared: &mut PoolState, conn: ConnId, bytes: &[u8], at: Nanos) -> After {
         shared.ledger.recorder.received(bytes.len() as u64, at);
-        let StreamLane { connections, events, .. } = self;
-        let read = connections[conn.index()].protocol.receive(bytes, at.0, events);
+        let read = self.connections[conn.index()].protocol.receive(bytes, at.0, &mut self.events);
         if shared.connections.limits.messages {
             self.note_messages(shared, conn, at);
         }
@@ -277,7 +276,6 @@ impl Lane for StreamLane {
         for StreamConnection { protocol, .. } in &mut self.connections {
             shared.ledger.recorder.interim_responses(protocol.interim_responses());
             shared.ledger.connections.window_waits(protocol.window_waits(end.0));
-            shared.ledger.connections.pushed(protocol.pushed());
             record_refusals(&**protocol, &mut shared.ledger);
         }
     }
@@ -474,11 +472,13 @@ impl StreamLane {
     /// Announces the messages of the last call. They precede the ends of their streams.
     #[inline(never)]
     fn note_messages(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
-        let (depth, received_at) = (usize::from(self.depth), shared.received_at);
-        for StreamMessage { id, message } in self.connections[conn.index()].protocol.messages() {
+        let protocol = &self.connections[conn.index()].protocol;
+        shared.ledger.pushed(protocol.pushed(), at);
+        for StreamMessage { id, message } in protocol.messages() {
             let place = ExchangePlace { conn, id: id.0 };
-            let exchange = &self.exchanges[conn.index() * depth + usize::from(id.0)];
-            shared.ledger.message(place, exchange, *message, at, received_at);
+            let exchange =
+                &self.exchanges[conn.index() * usize::from(self.depth) + usize::from(id.0)];
+            shared.ledger.message(place, exchange, *message, at, shared.received_at);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Counts of one worker's connections, and the times that they took to open.
 
-use weir_http::{PushedMessages, WindowWaits};
+use weir_http::{PushedMessage, WindowWaits};
 use weir_io::Nanos;
 use weir_result::{Connections, Histogram, Measurements, Tally, TlsCounts};
 
@@ -18,6 +18,8 @@ pub(crate) struct ConnectionCounts {
     pub(crate) tls: Option<TlsCounts>,
     /// Times of the opening exchanges of multiplexed protocols.
     pub(crate) opening: Tally,
+    /// Times between messages in the window that the server sent by itself.
+    push_gap: Tally,
 }
 
 /// Connect times, by the phase in which the connection opened.
@@ -40,6 +42,7 @@ impl ConnectionCounts {
             tls_handshake: Tally::new(),
             tls: has_tls.then(TlsCounts::default),
             opening: Tally::new(),
+            push_gap: Tally::new(),
         }
     }
 
@@ -70,10 +73,14 @@ impl ConnectionCounts {
         }
     }
 
-    /// Adds the messages that the server of a connection sent by itself.
-    pub(crate) fn pushed(&mut self, pushed: PushedMessages) {
-        self.counts.pushed += pushed.messages;
+    /// Adds a message that the server of a connection sent by itself, read at `at`.
+    pub(super) fn pushed(&mut self, timeline: &Timeline, pushed: PushedMessage, at: Nanos) {
+        self.counts.pushed += 1;
         self.counts.pushed_bytes += pushed.bytes;
+        if timeline.is_in_window(at) {
+            self.counts.pushed_in_window += 1;
+            pushed.gap_ns.into_iter().for_each(|gap_ns| self.push_gap.record(gap_ns));
+        }
     }
 
     /// Adds the waits of request bodies on a connection for its peer's windows.
@@ -92,6 +99,7 @@ impl ConnectionCounts {
         measurements.connect_grown = Histogram::from(&self.grown);
         measurements.tls_handshake = Histogram::from(&self.tls_handshake);
         measurements.opening = Histogram::from(&self.opening);
+        measurements.push_gap = Histogram::from(&self.push_gap);
         measurements.tls = self.tls;
         measurements.connections = self.counts;
     }

@@ -10,7 +10,7 @@ use weir_http::ws::{
     CloseCode, MessageKey, Opcode, UpgradeKey, WsClient, WsEvent, WsOptions, WsServer,
 };
 use weir_io::Nanos;
-use weir_result::{ErrorKind, Plan};
+use weir_result::{ErrorKind, HttpPlan, Plan, WebSocketPlan};
 use weir_sim::{Law, Link, Service, ServiceFactory, World};
 
 use crate::setup::{
@@ -170,7 +170,9 @@ impl Service for WsService {
 /// Returns a run of a plan with up to `depth` messages in flight per connection, which are matched
 /// by their whole content if `is_matched`, and the counts of its servers.
 fn run(habits: Habits, plan: &Plan, depth: u16, is_matched: bool) -> (Run, Counts) {
-    let plan = Plan { pipeline: depth, ..plan.clone() };
+    let websocket = WebSocketPlan { in_flight: depth, binary: false, idle: false };
+    let http = Some(HttpPlan::WebSocket(websocket));
+    let plan = Plan { pipeline: depth, http, ..plan.clone() };
     let (service, counts) = WsService::factory(habits);
     let world = World { service: Some(service), ..World::default() };
     let job = job(&plan);
@@ -216,6 +218,17 @@ fn pushed_messages_are_no_echoes() {
     // The last of them arrive after the end.
     assert!((counts.pushed - 8..=counts.pushed).contains(&connections.pushed), "{connections:?}");
     assert_eq!(connections.pushed_bytes, 4 * connections.pushed);
+}
+
+/// Messages are due every millisecond, and each has a message pushed with its echo.
+#[test]
+fn times_between_pushed_messages_are_exact() {
+    let habits = Habits { pushed: 1.0, ..Habits::default() };
+    let (run, _) = run(habits, &open(1_000, 1, 1), 4, true);
+    let connections = &run.measured.connections;
+    assert!((998..=1_000).contains(&connections.pushed_in_window), "{connections:?}");
+    // The first has none before it.
+    check_all("push gap", &run.measured.push_gap, connections.pushed_in_window - 1, MS);
 }
 
 /// With a key, a message that was given up leaves its connection as it is.

@@ -14,7 +14,7 @@ use super::options::WsOptions;
 use super::reader::{WsEvent, WsReader};
 use crate::client::Capture;
 use crate::{
-    BodyBudget, EndReason, Interest, Multiplexed, ProtocolError, ProtocolFactory, PushedMessages,
+    BodyBudget, EndReason, Interest, Multiplexed, ProtocolError, ProtocolFactory, PushedMessage,
     ReceivedResponse, Request, RequestId, StreamEvent, StreamEventKind, WindowWaits, read_head,
 };
 use sent::SentMessages;
@@ -54,7 +54,10 @@ struct WsSession {
     captures: Option<Box<Capture>>,
     /// Interim responses before the upgrade.
     interim_responses: u64,
-    pushed: PushedMessages,
+    /// Messages of the last call that the server sent by itself.
+    pushed: Vec<PushedMessage>,
+    /// Time of the last such message on this socket.
+    pushed_ns: Option<u64>,
 }
 
 /// State of the opening handshake.
@@ -82,7 +85,8 @@ impl WsClient {
             error: None,
             captures: None,
             interim_responses: 0,
-            pushed: PushedMessages::default(),
+            pushed: Vec::new(),
+            pushed_ns: None,
         };
         WsClient {
             reader: WsReader::new(false, options.message_bytes_max),
@@ -159,6 +163,7 @@ impl Multiplexed for WsClient {
         let WsClient { reader, session, begun_ns } = self;
         session.error.map_or(Ok(()), Err)?;
         session.forget_responses();
+        session.pushed.clear();
         let mut opened = Vec::new();
         let frames = match session.opening {
             UpgradeState::Done => bytes,
@@ -206,6 +211,7 @@ impl Multiplexed for WsClient {
         session.out.clear();
         (session.ping, session.closed, session.error) = (None, None, None);
         session.has_closed = false;
+        session.pushed_ns = None;
         session.forget_responses();
     }
 
@@ -213,8 +219,8 @@ impl Multiplexed for WsClient {
         self.session.interim_responses
     }
 
-    fn pushed(&self) -> PushedMessages {
-        self.session.pushed
+    fn pushed(&self) -> &[PushedMessage] {
+        &self.session.pushed
     }
 
     fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
@@ -286,8 +292,8 @@ impl WsSession {
         events: &mut Vec<StreamEvent>,
     ) {
         let Some(id) = self.sent.take_match(content) else {
-            self.pushed.messages += 1;
-            self.pushed.bytes += content.len() as u64;
+            let gap_ns = self.pushed_ns.replace(now_ns).map(|before_ns| now_ns - before_ns);
+            self.pushed.push(PushedMessage { bytes: content.len() as u64, gap_ns });
             return;
         };
         // The echo of a message that was given up.

@@ -44,11 +44,6 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
         };
         facts.push(requests.then(&format!(" returned unprocessed by the server, {again}")));
     }
-    if connections.pushed > 0 {
-        let pushed = Fact::counted(connections.pushed, "message");
-        let bytes = units::bytes(connections.pushed_bytes);
-        facts.push(pushed.then(&format!(" of {bytes} pushed by the server")));
-    }
     facts.extend(goaways(document));
     facts.extend(window_waits(connections));
     let mut blocks = Vec::new();
@@ -56,13 +51,28 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
         let lines = facts.into_iter().map(Line::sentence).collect();
         blocks.push(Block::entry("Connections", lines));
     }
+    blocks.extend(pushed(document));
     blocks.extend(connects(document, verbose));
     blocks
 }
 
+/// Messages that the servers of WebSocket connections sent by themselves: all of them, and the rate
+/// and times of those in the window.
+fn pushed(document: &Document) -> Option<Block> {
+    let connections = &document.connections;
+    let bytes = units::bytes(connections.pushed_bytes);
+    let mut facts = vec![Fact::counted(connections.pushed, "message"), Fact::text(bytes)];
+    if let Some(gap) = &document.latency.push_gap {
+        let rate = connections.pushed_in_window as f64 / document.throughput.window_s;
+        facts.push(Fact::text(units::rate(rate)));
+        facts.extend(Fact::times(&gap.ok).into_iter().map(|time| Fact::named("gap", time.text)));
+    }
+    (connections.pushed > 0).then(|| Block::facts("Pushed", facts))
+}
+
 /// Connections of WebSocket that are only held. One that is lost is opened again.
 fn held(document: &Document) -> Option<Fact> {
-    document.plan.websocket().filter(|websocket| websocket.idle)?;
+    document.plan.is_idle().then_some(())?;
     let connections = &document.connections;
     let lost = connections.connects_of_load().saturating_sub(connections.requested);
     let [open, requested, lost] =

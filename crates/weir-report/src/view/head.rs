@@ -67,7 +67,7 @@ pub(super) fn started(time: &str, machine: Option<&Environment>) -> Vec<Fact> {
 /// The load in words.
 pub(super) fn load(plan: &Plan) -> Vec<Fact> {
     let replay = plan.replay_in_words();
-    let is_idle = plan.websocket().is_some_and(|websocket| websocket.idle);
+    let is_idle = plan.is_idle();
     let kind = match plan.load {
         Load::ClosedLoop if is_idle => Fact::text("no messages"),
         Load::ClosedLoop => match plan.connection_stages.len() {

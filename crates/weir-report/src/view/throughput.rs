@@ -8,7 +8,7 @@ use super::{Block, Fact, Tone};
 
 pub(super) fn blocks(document: &Document) -> Vec<Block> {
     let throughput = &document.throughput;
-    if throughput.window_s <= 0.0 {
+    if throughput.window_s <= 0.0 || document.plan.is_idle() {
         return Vec::new();
     }
     let mut facts = rates(throughput);

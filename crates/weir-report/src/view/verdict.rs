@@ -19,11 +19,12 @@ const PARTS_NAMED: usize = 8;
 pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     let mut blocks = Vec::new();
     blocks.extend(parts(document).map(|parts| Block::sentence("Parts", parts)));
-    blocks.extend([
-        Block::sentence("Target", target(document)),
-        Block::sentence("Load", load(document)),
-        Block::sentence("Limit", limit(document)),
-    ]);
+    blocks.push(Block::sentence("Target", target(document)));
+    blocks.push(Block::sentence("Load", load(document)));
+    // Nothing limits what is not sent.
+    if !document.plan.is_idle() {
+        blocks.push(Block::sentence("Limit", limit(document)));
+    }
     if detail.verdict {
         blocks.extend(grade(document).map(|grade| Block::sentence("Grade", grade)));
         blocks.extend(findings(document, detail.verbose));
@@ -75,7 +76,7 @@ fn target(document: &Document) -> Fact {
         TargetState::Failed => ("FAILED", Tone::Bad),
     };
     let accounting = &document.accounting;
-    let is_unsent = accounting.planned == accounting.never_sent;
+    let is_unsent = accounting.planned == accounting.never_sent && !document.plan.is_idle();
     if target.state == TargetState::Ok && is_unsent && document.throughput.completed == 0 {
         return Fact::text("unknown: no measured request was sent");
     }
@@ -88,7 +89,7 @@ fn target(document: &Document) -> Fact {
 fn load(document: &Document) -> Fact {
     let load = &document.verdict.load;
     match load.delivery {
-        Delivery::AsPlanned if document.accounting.planned == 0 => {
+        Delivery::AsPlanned if document.accounting.planned == 0 && !document.plan.is_idle() => {
             Fact::text("unknown: nothing was measured")
         }
         Delivery::AsPlanned => Fact::text(&load.text),

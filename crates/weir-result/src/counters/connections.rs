@@ -29,9 +29,10 @@ counters! {
     counter grown: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Open at the end of the load; absent if the number of connections is fixed.
     counter open_at_end: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
-    /// Neither open nor failed when the run ended: their connect, TLS handshake or upgrade was under
-    /// way, and the server may count them; absent if there are none.
-    counter opening_at_end: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
+    /// Neither open nor failed when the run ended: their connect, TLS handshake or upgrade was
+    /// under way, and the server may count them; absent if there are none.
+    counter opening_at_end: u64 => rules::sum,
+        #[serde(default, skip_serializing_if = "is_default")];
     /// Successful connects over the whole run: those of the load, renewals included, and those
     /// beside it.
     counter connects: u64 => rules::sum;
@@ -67,7 +68,10 @@ counters! {
     /// Messages that servers sent on WebSocket connections by themselves, over the whole run: the
     /// echo of no message. Absent if there are none.
     counter pushed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
-    /// Bytes of their content.
+    /// Of `pushed`: read inside the window; absent if there are none.
+    counter pushed_in_window: u64 => rules::sum,
+        #[serde(default, skip_serializing_if = "is_default")];
+    /// Bytes of the content of `pushed`.
     counter pushed_bytes: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Request bodies that waited for the server's flow-control windows, over the whole run; absent
     /// if there are none.

@@ -114,6 +114,10 @@ times! {
         /// every connection of HTTP/2, renewals and warm-up included; absent if there was none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub opening: Option<Metric>,
+        /// Time from one message to the next on a WebSocket connection, of the messages that the
+        /// server sent by itself and that were read inside the window; absent if there were none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub push_gap: Option<Metric>,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weir_result::FailurePhase::{Idle, InUse};
 use weir_result::HttpPlan;
-use weir_result::document::TargetState;
+use weir_result::document::{Grade, TargetState};
 use weir_serve::{Behaviour, EventStream, Stats};
 
 use crate::support::for_each_engine;
@@ -118,8 +118,30 @@ fn idle_connections_are_held() {
         });
         assert_eq!((ran.code, ran.document.connections.open_at_t0), (0, 5), "{ran}");
         ran.assert_says("held open: 5 of 5, 0 lost");
+        ran.assert_says("as planned: 5 connections");
+        assert_eq!(ran.document.verdict.grade, Grade::Clean, "{ran}");
         assert_eq!((stats.requests, stats.websockets), (0, 6), "{ran}");
         assert!(stats.ws_pongs > 0, "{stats:?}");
+    });
+}
+
+#[test]
+fn pushed_messages_are_counted_and_timed() {
+    for_each_engine(|engine| {
+        let (ran, stats) =
+            load(engine, "-c 3 -d 2s --warmup 0 --ws-idle --no-preflight", &[], |behaviour| {
+                let gap = "20ms".parse().expect("valid");
+                let first = "50ms".parse().expect("valid");
+                behaviour.events = Some(EventStream { first, gap, ..EventStream::of(10) });
+            });
+        let connections = &ran.document.connections;
+        assert_eq!(stats.ws_pushed, 30, "{stats:?}");
+        assert_eq!((connections.pushed, connections.pushed_in_window), (30, 30), "{ran}");
+        let gap = ran.document.latency.push_gap.as_ref().expect("times");
+        assert_eq!(gap.ok.count, 27, "{ran}");
+        // Nine gaps span 180 ms, less the lateness of the first read.
+        assert!(gap.ok.max_ns.is_some_and(|ns| ns >= 5_000_000), "{ran}");
+        ran.assert_says("30 messages");
     });
 }
 

@@ -34,9 +34,9 @@ fn echo(id: u16) -> StreamEvent {
     StreamEvent { id: RequestId(id), kind: StreamEventKind::Response { status: 200 } }
 }
 
-/// Messages and bytes that the server has pushed.
-fn pushed(client: &WsClient) -> (u64, u64) {
-    (client.pushed().messages, client.pushed().bytes)
+/// Bytes of each message that the server pushed in the last call.
+fn pushed(client: &WsClient) -> Vec<u64> {
+    client.pushed().iter().map(|pushed| pushed.bytes).collect()
 }
 
 /// Returns the events of a server that gets the client's output.
@@ -72,7 +72,7 @@ fn the_upgrade_arrives_in_pieces_with_the_first_messages() {
     }
     assert_eq!((client.is_open(), client.capacity()), (true, 1));
     assert_eq!((events, client.interim_responses()), (vec![], 1));
-    assert_eq!(pushed(&client), (1, 2));
+    assert_eq!(pushed(&client), [2]);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn echoes_in_order() {
     assert_eq!(at_server(&mut server, &mut client), ["1 a", "1 b"]);
     let events = receive(&mut client, &[text("one"), text("two"), text("three")].concat(), 9);
     assert_eq!(events, [echo(ids[0].0), echo(ids[1].0)]);
-    assert_eq!(pushed(&client), (1, 5));
+    assert_eq!(pushed(&client), [5]);
     assert_eq!((client.response(0).body, client.response(1).body), (&b"one"[..], &b"two"[..]));
     assert_eq!(client.capacity(), 2);
 }
@@ -131,7 +131,7 @@ fn echoes_by_key_in_any_order() {
     let ids = ["a1", "b1", "a2"].map(|text| client.request(&message(text), 1).0);
     let events = receive(&mut client, &[text("b"), text("x"), text("a"), text("a")].concat(), 2);
     assert_eq!(events, [echo(ids[1]), echo(ids[0]), echo(ids[2])]);
-    assert_eq!(pushed(&client), (1, 1));
+    assert_eq!(pushed(&client), [1]);
 }
 
 #[test]
@@ -142,9 +142,29 @@ fn a_late_echo_is_no_push() {
     assert_eq!((client.capacity(), client.is_retiring()), (2, false));
     let second = client.request(&message("b"), 6);
     assert_eq!(receive(&mut client, &[text("a"), text("b")].concat(), 7), [echo(second.0)]);
-    assert_eq!(pushed(&client), (0, 0));
+    assert_eq!(pushed(&client), [0; 0]);
     assert_eq!(receive(&mut client, &text("a"), 8), []);
-    assert_eq!(pushed(&client), (1, 1));
+    assert_eq!(pushed(&client), [1]);
+}
+
+#[test]
+fn pushed_messages_have_the_time_since_the_one_before() {
+    let mut client = opened(&options(true), 1);
+    let gaps = |client: &mut WsClient, texts: &[&str], now_ns| {
+        let frames: Vec<Vec<u8>> = texts.iter().map(|content| text(content)).collect();
+        assert_eq!(receive(client, &frames.concat(), now_ns), []);
+        client.pushed().iter().map(|pushed| pushed.gap_ns).collect::<Vec<_>>()
+    };
+    assert_eq!(gaps(&mut client, &["x"], 100), [None]);
+    assert_eq!(gaps(&mut client, &["x", "y"], 130), [Some(30), Some(0)]);
+    assert_eq!(gaps(&mut client, &[], 140), []);
+    assert_eq!(gaps(&mut client, &["x"], 150), [Some(20)]);
+    // Another socket.
+    client.reset();
+    client.open(200);
+    let accepted = acceptance(&mut client);
+    receive(&mut client, &accepted, 210);
+    assert_eq!(gaps(&mut client, &["x"], 300), [None]);
 }
 
 /// In order, an echo that is missing would shift all later ones.
