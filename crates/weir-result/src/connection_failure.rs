@@ -30,9 +30,7 @@ impl ConnectionFailure {
             FailureCause::Errno(number) => ("errno".into(), Some(number), errno::text(number)),
             FailureCause::Timeout => ("timeout".into(), None, "timed out".into()),
             FailureCause::Closed => ("closed".into(), None, "closed by the peer".into()),
-            FailureCause::Protocol(rule) => {
-                (format!("protocol_{rule}"), None, format!("broke HTTP: {rule}"))
-            }
+            FailureCause::Protocol(rule) => (format!("protocol_{rule}"), None, broken(rule)),
             FailureCause::Tls(code) => {
                 (format!("tls_{code}"), None, format!("TLS: {}", code.replace('_', " ")))
             }
@@ -43,6 +41,15 @@ impl ConnectionFailure {
 
     fn is_same_kind(&self, other: &ConnectionFailure) -> bool {
         (self.phase, &self.cause, &self.errno) == (other.phase, &other.cause, &other.errno)
+    }
+}
+
+/// Describes what the peer did against a rule of the protocol.
+fn broken(rule: &str) -> String {
+    match (rule.strip_prefix("upgrade_"), rule.strip_prefix("upgrade_refused_")) {
+        (_, Some(status)) => format!("upgrade to WebSocket refused: status {status}"),
+        (Some(end), _) => format!("upgrade to WebSocket {end}"),
+        _ => format!("broke HTTP: {rule}"),
     }
 }
 

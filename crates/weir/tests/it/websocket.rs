@@ -158,7 +158,7 @@ fn a_refused_upgrade_is_an_error_with_its_status() {
         let failures = &ran.document.connections.failures;
         let is_refusal = |cause: &str| cause == "protocol_upgrade_refused_403";
         assert!(failures.iter().all(|failure| is_refusal(&failure.cause)), "{ran}");
-        assert!(!failures.is_empty() || ran.text.contains("upgrade_refused_403"), "{ran}");
+        assert!(!failures.is_empty() || ran.text.contains("refused: status 403"), "{ran}");
     });
 }
 
