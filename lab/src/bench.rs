@@ -14,6 +14,7 @@ mod http2;
 mod lists;
 mod load;
 mod matrix;
+mod messages;
 mod million;
 mod pacing;
 mod paired;
@@ -43,6 +44,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("serve", serving::serving),
     Case::new("scripts", scripts::scripts),
     Case::new("lists", lists::lists),
+    Case::new("messages", messages::messages),
 ];
 
 #[cfg(test)]

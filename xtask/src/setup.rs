@@ -21,8 +21,13 @@ use crate::shell::{cargo, find_program, find_tool, is_root, run, show, tools_dir
 /// Installs the missing programs, or lists them.
 pub(crate) fn setup(purpose: &str) -> Result<()> {
     match purpose {
-        // Few systems have a package of it. Without it the bench has one peer less.
-        "bench" => optional("oha", build("oha", None)),
+        // Few systems have packages of them. Without one the bench has one peer less.
+        "bench" => {
+            optional("oha", build("oha", None));
+            optional("ghz", build_go("ghz", "github.com/bojand/ghz/cmd/ghz@v0.93.0"));
+            optional("k6", build_go("k6", "go.k6.io/k6@v1.8.1"));
+            optional("a gRPC server in Go", interop::go());
+        }
         "dist" => {
             build("cargo-deny", Some("0.20.2"))?;
             build("cargo-cyclonedx", Some("0.5.9"))?;
@@ -181,6 +186,17 @@ fn build(name: &str, version: Option<&str>) -> Result<()> {
     let mut install = cargo(&["install", "--locked", "--root"])?;
     install.arg(&tools).arg(name);
     run(install.args(version.map(|version| format!("--version={version}"))))
+}
+
+/// Has Go build a program of a published module, unless there is one of that name.
+fn build_go(name: &str, package: &str) -> Result<()> {
+    let place = tools_dir()?.join("bin");
+    if find_program(name).or_else(|| find_tool(name)).is_some() {
+        return Ok(());
+    }
+    let go = kubernetes::find_go().with_context(|| format!("failed to find go for {name}"))?;
+    eprintln!("setup: go builds {name} into {}", place.display());
+    run(Command::new(go).env("GOBIN", place).args(["install", package]))
 }
 
 /// Prints the programs that are still missing; an error if one is required.

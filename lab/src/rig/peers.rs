@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use serde_json::Value;
 use weir_result::document::{Accounting, Summary};
 use weir_result::quantile::Bound;
 use xtask::shell::{find_program, find_tool, target_dir};
@@ -19,6 +20,8 @@ pub(crate) enum Peer {
     H2load,
     Hey,
     Oha,
+    Ghz,
+    K6,
 }
 
 impl Peer {
@@ -31,6 +34,8 @@ impl Peer {
             Peer::H2load => "h2load",
             Peer::Hey => "hey",
             Peer::Oha => "oha",
+            Peer::Ghz => "ghz",
+            Peer::K6 => "k6",
         }
     }
 
@@ -47,8 +52,10 @@ impl Peer {
         let flag = match self {
             Peer::Wrk => "-v",
             Peer::Ab => "-V",
-            // hey prints no version, but an error message.
-            Peer::Hey => return Ok(self.find().map_or("absent", |_| "hey").to_owned()),
+            // hey prints no version, but an error message, and ghz that of a release alone.
+            Peer::Hey | Peer::Ghz => {
+                return Ok(self.find().map_or("absent", |_| self.name()).to_owned());
+            }
             _ => "--version",
         };
         self.find().map_or(Ok("absent".to_owned()), |program| machine::version(&program, flag))
@@ -100,6 +107,8 @@ impl Peer {
             Peer::H2load => h2load(text),
             // These print alike.
             Peer::Hey | Peer::Oha => hey(text),
+            Peer::Ghz => ghz(text),
+            Peer::K6 => k6(text),
         }
     }
 }
@@ -194,6 +203,26 @@ fn hey(text: &str) -> Printed {
     }
 }
 
+/// Reads the JSON of ghz. Statuses but OK are errors.
+fn ghz(text: &str) -> Printed {
+    let report: Value = serde_json::from_str(text).unwrap_or_default();
+    let requests = report["statusCodeDistribution"]["OK"].as_u64();
+    let errors = report["count"].as_u64().zip(requests).map(|(all, good)| all - good);
+    Printed { requests, errors, rate_rps: report["rps"].as_f64(), ..Printed::default() }
+}
+
+/// Reads the counter of echoes that the script of k6 has.
+fn k6(text: &str) -> Printed {
+    let counter = text.lines().find_map(|line| line.trim().strip_prefix("echoes"));
+    let words = counter.and_then(|line| line.split_once(':')).map_or("", |(_, words)| words);
+    let [count, rate] = [0, 1].map(|at| words.split_whitespace().nth(at));
+    Printed {
+        requests: count.and_then(|count| count.parse().ok()),
+        rate_rps: rate.and_then(|rate| rate.trim_end_matches("/s").parse().ok()),
+        ..Printed::default()
+    }
+}
+
 fn exact(number: Option<f64>, unit_ns: f64) -> Option<PrintedTime> {
     number.map(|number| PrintedTime { ns: number * unit_ns, is_bound: false })
 }
@@ -269,6 +298,17 @@ mod tests {
                     done, 10 succeeded, 1 failed, 1 errored, 2 timeout\ntime for request:       \
                     59us      6.00ms       369us       697us    96.00%\n";
         check(Peer::H2load, text, [None, None, Some(6.0)], [10, 3], 10.5);
+    }
+
+    #[test]
+    fn ghz_and_k6_are_read() {
+        let text =
+            r#"{"count": 12, "rps": 8.5, "statusCodeDistribution": {"OK": 9, "Unknown": 3}}"#;
+        check(Peer::Ghz, text, [None; 3], [9, 3], 8.5);
+        let text = "    checks...: 3\n    echoes................: 49869  24758.5/s\n";
+        let printed = Peer::K6.read(text);
+        assert_eq!((printed.requests, printed.rate_rps), (Some(49_869), Some(24_758.5)));
+        assert_eq!(Peer::K6.read("failed").requests, None);
     }
 
     #[test]

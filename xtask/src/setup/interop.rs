@@ -43,7 +43,7 @@ pub(super) fn python() -> Result<()> {
 }
 
 /// Builds the server of gRPC. Go repeats nothing that it has built.
-fn go() -> Result<()> {
+pub(super) fn go() -> Result<()> {
     let go = find_go().context("failed to find go: cargo xtask setup interop")?;
     let mut build = Command::new(go);
     build.current_dir(root()?.join(GO_MODULE)).args(["build", "-mod=readonly", "-trimpath", "-o"]);

@@ -1,0 +1,178 @@
+//! Cost of calls of gRPC beside ghz, and of WebSocket messages beside k6; punctuality with a
+//! thousand event streams.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use weir_result::document::Summary;
+use xtask::guard::Guarded;
+use xtask::shell::{root, tools_dir};
+
+use super::paired::{self, Paired};
+use crate::rig::{
+    ClientRun, Fixture, Peer, Section, Server, Table, clients, pinned, table, versions,
+};
+
+/// Files of the repository: the schema of the server in Go, and the script of k6.
+const SCHEMA: &str = "lab/src/accuracy/interop/service.json";
+const SCRIPT: &str = "lab/src/bench/messages/echo.js";
+
+/// Connections with a message in flight on each, and those of calls with several.
+const CONNECTIONS: u32 = 50;
+const CALL_CONNECTIONS: u32 = 5;
+
+const CALL: &str = "interop.Interop/Unary";
+const CALL_BODY: &str = r#"{"replies":1}"#;
+const BODY: &str = r#"{"id":1,"text":"hello"}"#;
+
+/// Least ratios of requests per CPU-second.
+const CALLS_MIN: f64 = 3.0;
+const ECHOES_MIN: f64 = 5.0;
+
+/// Streams of 500 events, one each 20 ms: a thousand at once.
+const STREAMS: &str = "--threads 1 --events 500 --first 20ms --gap 20ms";
+const STREAMS_LOAD: &str = "-t1 -c1200 -R100 -d8s --warmup 11s --drain 12s --sse --no-preflight";
+
+/// Largest send lag and largest client's share of a gap, at p99.
+const LATE_MAX_NS: u64 = 1_000_000;
+
+pub(super) fn messages(fixture: &Fixture) -> Result<Section> {
+    let method = format!(
+        "Closed loops of one client thread on one CPU. {} Calls: {CALL_CONNECTIONS} connections \
+         with 10 calls in flight on each, on a server in Go (google.golang.org/grpc). Messages: \
+         {CONNECTIONS} connections of WebSocket with a message in flight on each, on `weir serve`. \
+         {CALLS_MIN} times ghz's calls per CPU-second are wanted, and {ECHOES_MIN} times k6's \
+         messages. {}",
+        paired::method(fixture),
+        versions(&[Peer::Ghz, Peer::K6])?,
+    );
+    let question =
+        "What does a call of gRPC cost beside ghz, and a message of WebSocket beside k6?";
+    let mut section = Section::new("gRPC, WebSocket and event streams", question, method);
+    streams(fixture, &mut section)?;
+    let mut table = Table::default();
+    for (what, peer, least, pair) in [
+        ("calls of gRPC", Peer::Ghz, CALLS_MIN, calls as Pair),
+        ("messages of WebSocket", Peer::K6, ECHOES_MIN, echoes as Pair),
+    ] {
+        let Some(program) = peer.find() else { continue };
+        let paired = pair(fixture, &program)?;
+        let ratio = paired.efficiency(1);
+        for (at, name) in [peer.name(), "weir"].into_iter().enumerate() {
+            table.add(&[
+                ("messages", &what),
+                ("client", &name),
+                ("per CPU-second, ratio", &paired.efficiency_cell(at)),
+                ("µs CPU of each", &format!("{:.2}", paired.cost_us(at))),
+                ("per second", &table::rate(paired.requests_per_second(at))),
+            ]);
+        }
+        let found = table::estimate(&ratio);
+        section.must(ratio.median >= least, || format!("{what}: {found}, {least} wanted"));
+    }
+    section.verdict("Calls and messages per CPU-second of the client:");
+    section.show(table.clone());
+    section.table("", table);
+    Ok(section)
+}
+
+/// Compares weir with a program, which is the first side.
+type Pair = fn(&Fixture, &Path) -> Result<Paired>;
+
+fn calls(fixture: &Fixture, ghz: &Path) -> Result<Paired> {
+    let mut words = pinned(fixture.placement.server, &tools_dir()?.join("interop/grpc-go"));
+    words.extend(["--schema".into(), root()?.join(SCHEMA).into_os_string()]);
+    words.extend(["--log".into(), fixture.directory.join("calls.jsonl").into_os_string()]);
+    let mut server = Guarded::start(&words)?;
+    let url = server.listening_url().context("failed to start grpc-go: setup interop")?;
+    let authority = url.trim_start_matches("http://");
+    let seconds = fixture.options.seconds;
+    let of_ghz = [
+        format!(
+            "--insecure --call {CALL} -d {CALL_BODY} -c {} --format json",
+            CALL_CONNECTIONS * 10
+        ),
+        format!("--connections {CALL_CONNECTIONS} -z {seconds}s {authority}"),
+    ];
+    let of_weir = format!(
+        "-t1 -c{CALL_CONNECTIONS} --streams 10 --grpc {CALL} -b {CALL_BODY} -d{seconds}s --warmup 0"
+    );
+    pair(fixture, (Peer::Ghz, ghz), &of_ghz.join(" "), (&of_weir, &url))
+}
+
+fn echoes(fixture: &Fixture, k6: &Path) -> Result<Paired> {
+    let server = fixture.weir_serve()?;
+    let url = server.url.replace("http://", "ws://");
+    let seconds = fixture.options.seconds;
+    let script = root()?.join(SCRIPT);
+    let of_k6 = format!(
+        "run --quiet --no-usage-report -e URL={url} -e BODY={BODY} -e CONNECTIONS={CONNECTIONS} \
+         -e SECONDS={seconds} {}",
+        script.display()
+    );
+    let of_weir = format!("-t1 -c{CONNECTIONS} -b {BODY} -d{seconds}s --warmup 0 --no-preflight");
+    pair(fixture, (Peer::K6, k6), &of_k6, (&of_weir, &url))
+}
+
+/// Runs a program and weir in turn.
+fn pair(
+    fixture: &Fixture,
+    (peer, program): (Peer, &Path),
+    flags: &str,
+    (of_weir, url): (&str, &str),
+) -> Result<Paired> {
+    let names = [peer.name().to_owned(), "weir".to_owned()];
+    let run = |at: usize| match at {
+        0 => {
+            let mut words = pinned(fixture.placement.client, program);
+            words.extend(flags.split_whitespace().map(OsString::from));
+            let timed = clients::timed(&words, &[0])?;
+            let printed = peer.read(&timed.stdout);
+            ensure!(printed.errors.unwrap_or(0) == 0, "{}: {}", peer.name(), timed.stdout);
+            let requests = printed.requests.filter(|requests| *requests > 0);
+            let requests = requests.with_context(|| format!("no count in {}", timed.stdout))?;
+            Ok(ClientRun::of(requests, &timed))
+        }
+        _ => {
+            let (run, document) = fixture.timed_weir(of_weir, url)?;
+            let failures = clients::failures(&document);
+            ensure!(failures == 0, "{failures} requests of weir failed");
+            Ok(run)
+        }
+    };
+    Paired::run("messages", fixture.options.rounds, &names, run)
+}
+
+/// A thousand streams at once, a hundred new ones each second.
+fn streams(fixture: &Fixture, section: &mut Section) -> Result<()> {
+    let server = Server::weir(&fixture.weir, fixture.placement.server, STREAMS)?;
+    let (run, document) = fixture.timed_weir(STREAMS_LOAD, &server.url)?;
+    let messages = document.messages.as_ref().context("no messages")?;
+    let stamps = messages.stamps.as_ref().context("no time stamps")?;
+    let p99 = |summary: &Summary| {
+        summary.percentile(99.0).map(|value| value.ns).context("too few requests for p99")
+    };
+    let late = [
+        ("send lag", p99(&document.latency.send_lag.ok)?),
+        ("client's share of a gap", p99(&stamps.gap_share.ok)?),
+    ];
+    let mut table = Table::default();
+    for (what, ns) in late {
+        let shown = format!("{:.3} ms", ns as f64 / 1e6);
+        table.add(&[
+            ("time of the client", &what),
+            ("p99", &shown),
+            ("events/s", &table::rate(messages.per_second)),
+            ("client CPU", &run.cpu()),
+        ]);
+        section.must_if_quiet(ns <= LATE_MAX_NS, || format!("{what}: {shown} at p99"));
+        section.verdict(format!(
+            "With a thousand event streams at once, p99 of the {what} is {shown}."
+        ));
+    }
+    let failures = clients::failures(&document);
+    section.must(failures == 0, || format!("{failures} streams failed"));
+    section.table("A thousand event streams at once, 100 new ones each second:", table);
+    Ok(())
+}
