@@ -53,8 +53,8 @@ pub(super) fn messages(fixture: &Fixture) -> Result<Section> {
     streams(fixture, &mut section)?;
     let mut table = Table::default();
     for (what, peer, least, pair) in [
-        ("calls of gRPC", Peer::Ghz, CALLS_MIN, calls as Pair),
-        ("messages of WebSocket", Peer::K6, ECHOES_MIN, echoes as Pair),
+        ("calls of gRPC", Peer::Ghz, CALLS_MIN, calls as Comparison),
+        ("messages of WebSocket", Peer::K6, ECHOES_MIN, echoes as Comparison),
     ] {
         let Some(program) = peer.find() else { continue };
         let paired = pair(fixture, &program)?;
@@ -78,7 +78,7 @@ pub(super) fn messages(fixture: &Fixture) -> Result<Section> {
 }
 
 /// Compares weir with a program, which is the first side.
-type Pair = fn(&Fixture, &Path) -> Result<Paired>;
+type Comparison = fn(&Fixture, &Path) -> Result<Paired>;
 
 fn calls(fixture: &Fixture, ghz: &Path) -> Result<Paired> {
     let mut words = pinned(fixture.placement.server, &tools_dir()?.join("interop/grpc-go"));
