@@ -1,4 +1,4 @@
-// One message in flight on each connection, for as many seconds as SECONDS has.
+// IN_FLIGHT messages in flight on each connection, for as many seconds as SECONDS has.
 import ws from "k6/ws";
 import { Counter } from "k6/metrics";
 
@@ -10,7 +10,9 @@ export const options = { vus: connections, iterations: connections };
 export default function () {
   const end = Date.now() + 1000 * Number(__ENV.SECONDS);
   ws.connect(__ENV.URL, {}, (socket) => {
-    socket.on("open", () => socket.send(__ENV.BODY));
+    socket.on("open", () => {
+      for (let sent = 0; sent < Number(__ENV.IN_FLIGHT); sent++) socket.send(__ENV.BODY);
+    });
     socket.on("message", () => {
       echoes.add(1);
       if (Date.now() < end) socket.send(__ENV.BODY);
