@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use weir_result::document::Summary;
+use weir_stats::median;
 use xtask::guard::Guarded;
 use xtask::shell::{root, tools_dir};
 
@@ -37,8 +38,8 @@ const LIMIT_SHARE_MIN: f64 = 0.9;
 const STREAMS: &str = "--threads 1 --events 500 --first 20ms --gap 20ms";
 const STREAMS_LOAD: &str = "-t1 -c1200 -R100 -d8s --warmup 11s --drain 12s --sse --no-preflight";
 
-/// Largest send lag and largest client's share of a gap, at p99.
-const LATE_MAX_NS: u64 = 1_000_000;
+/// Largest send lag and largest client's share of a gap, at p99, in milliseconds.
+const LATE_MAX_MS: f64 = 1.0;
 
 pub(super) fn messages(fixture: &Fixture) -> Result<Section> {
     let method = format!(
@@ -159,35 +160,43 @@ fn pair(
     Paired::run("messages", fixture.options.rounds, &names, run)
 }
 
-/// A thousand streams at once, a hundred new ones each second.
+/// A thousand streams at once, a hundred new ones each second, in several runs: a stop of the machine
+/// spoils one.
 fn streams(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let server = Server::weir(&fixture.weir, fixture.placement.server, STREAMS)?;
-    let (run, document) = fixture.timed_weir(STREAMS_LOAD, &server.url)?;
-    let messages = document.messages.as_ref().context("no messages")?;
-    let stamps = messages.stamps.as_ref().context("no time stamps")?;
-    let p99 = |summary: &Summary| {
-        summary.percentile(99.0).map(|value| value.ns).context("too few requests for p99")
-    };
-    let late = [
-        ("send lag", p99(&document.latency.send_lag.ok)?),
-        ("client's share of a gap", p99(&stamps.gap_share.ok)?),
-    ];
-    let mut table = Table::default();
-    for (what, ns) in late {
-        let shown = format!("{:.3} ms", ns as f64 / 1e6);
+    let (mut table, mut lags, mut shares) = (Table::default(), Vec::new(), Vec::new());
+    for run in 1..=fixture.span(5, 1) {
+        let (cost, document) = fixture.timed_weir(STREAMS_LOAD, &server.url)?;
+        let messages = document.messages.as_ref().context("no messages")?;
+        let stamps = messages.stamps.as_ref().context("no time stamps")?;
+        let p99_ms = |summary: &Summary| {
+            let value = summary.percentile(99.0).context("too few requests for p99")?;
+            anyhow::Ok(value.ns as f64 / 1e6)
+        };
+        let lag_ms = p99_ms(&document.latency.send_lag.ok)?;
+        let share_ms = p99_ms(&stamps.gap_share.ok)?;
         table.add(&[
-            ("time of the client", &what),
-            ("p99", &shown),
+            ("run", &run),
+            ("send lag, p99", &format!("{lag_ms:.3} ms")),
+            ("client's share of a gap, p99", &format!("{share_ms:.3} ms")),
             ("events/s", &table::rate(messages.per_second)),
-            ("client CPU", &run.cpu()),
+            ("client CPU", &cost.cpu()),
         ]);
-        section.must_if_quiet(ns <= LATE_MAX_NS, || format!("{what}: {shown} at p99"));
-        section.verdict(format!(
-            "With a thousand event streams at once, p99 of the {what} is {shown}."
-        ));
+        let failures = clients::failures(&document);
+        section.must(failures == 0, || format!("run {run}: {failures} streams failed"));
+        lags.push(lag_ms);
+        shares.push(share_ms);
     }
-    let failures = clients::failures(&document);
-    section.must(failures == 0, || format!("{failures} streams failed"));
+    let (lag_ms, share_ms) = (median(&mut lags), median(&mut shares));
+    section.must_if_quiet(lag_ms.max(share_ms) <= LATE_MAX_MS, || {
+        format!("send lag {lag_ms:.3} ms, share of a gap {share_ms:.3} ms at p99")
+    });
+    section.verdict(format!(
+        "With a thousand event streams at once, 100 new ones and 50,000 events each second, p99 of \
+         the send lag is {lag_ms:.3} ms, and of the client's share of a gap {share_ms:.3} ms \
+         (medians of {} runs; limit: {LATE_MAX_MS}).",
+        shares.len()
+    ));
     section.table("A thousand event streams at once, 100 new ones each second:", table);
     Ok(())
 }

@@ -51,8 +51,9 @@ pub(in crate::accuracy) fn model(fixture: &Fixture) -> Result<Section> {
              0.1% for the width of a bucket, plus the client's overhead that the document states \
              at that percentile. Printed figures may also be rounded. Counts are equal; within the \
              window, and of the goodput, they differ by no more than the messages as close to a \
-             limit as the client's greatest share of a gap or longest stop, or by those in the 10 ms \
-             before the window. A run with a stop above 10 ms is repeated. Each error planted into the log is noticed."
+             limit as the client's greatest share of a gap or longest stop, or by those in the \
+             10 ms before the window. A run with a stop above 10 ms is repeated. Each error \
+             planted into the log is noticed."
         ),
     );
     let paths = EXPORTS.map(|format| fixture.directory.join(format!("model.{format}")));
