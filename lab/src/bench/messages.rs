@@ -160,8 +160,8 @@ fn pair(
     Paired::run("messages", fixture.options.rounds, &names, run)
 }
 
-/// A thousand streams at once, a hundred new ones each second, in several runs: a stop of the machine
-/// spoils one.
+/// A thousand streams at once, a hundred new ones each second, in several runs: a stop of the
+/// machine spoils one.
 fn streams(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let server = Server::weir(&fixture.weir, fixture.placement.server, STREAMS)?;
     let (mut table, mut lags, mut shares) = (Table::default(), Vec::new(), Vec::new());
