@@ -121,7 +121,9 @@ impl Rig {
         let typed = replaced(command, &SHOWN, &self.addresses);
         let program = target_dir()?.join("release/weir").to_string_lossy().into_owned();
         let directory = self.directory.to_string_lossy().into_owned();
-        let words = typed.split_whitespace().skip(1).map(str::to_owned);
+        // A line may go on in the next.
+        let words = typed.split_whitespace().skip(1).filter(|word| *word != "\\");
+        let words = words.map(str::to_owned);
         let words: Vec<String> = ["env", "-C", &directory, &program]
             .map(str::to_owned)
             .into_iter()

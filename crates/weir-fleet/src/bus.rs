@@ -123,7 +123,7 @@ impl Bus {
                 let subscription = client.subscribe((*subject).to_owned()).await?;
                 handle.spawn(pass_on(subscription, events.clone()));
             }
-            // The subscriptions are at the server before anything is sent.
+            // The server has the subscriptions before anything that this connection sends.
             client.flush().await?;
             Ok::<_, anyhow::Error>((jetstream::new(client.clone()), client))
         });
