@@ -39,7 +39,8 @@ pub(crate) fn qualify(document: &mut Document) {
     document.latency.response_time = response;
     document.latency.service_time = service;
     let is_limited = matches!(limit.by, LimitedBy::ClientCpu | LimitedBy::Connections);
-    if is_limited || (is_stopped && limit.by != LimitedBy::Rate) {
+    let is_lower = is_limited || (is_stopped && limit.by != LimitedBy::Rate);
+    if is_lower && !document.plan.is_idle() {
         // The target could exceed the rate, whose lower 95% end bounds its best one.
         let throughput = &mut document.throughput;
         let low = throughput.good_interval.map_or(throughput.good_rps, |interval| interval.low_rps);

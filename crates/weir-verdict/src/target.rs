@@ -15,6 +15,9 @@ pub(crate) fn of(document: &Document) -> TargetLine {
     let accounting = &document.accounting;
     let sent = accounting.planned.saturating_sub(accounting.never_sent);
     let failed = sent.saturating_sub(accounting.ok);
+    if sent == 0 && document.plan.is_idle() && document.connections.open_max > 0 {
+        return held(document);
+    }
     if sent == 0 {
         return unsent(document);
     }
@@ -44,6 +47,25 @@ pub(crate) fn state_of(failed_share: f64, has_success: bool) -> TargetState {
         share if share >= TARGET_DEGRADED => TargetState::Degraded,
         _ => TargetState::Ok,
     }
+}
+
+/// State of a target whose connections were only held, by the share of them that ended. One may end
+/// several times.
+fn held(document: &Document) -> TargetLine {
+    let connections = &document.connections;
+    let lost = connections.lost();
+    let failed_share = (lost as f64 / connections.requested.max(1) as f64).min(1.0);
+    let state = state_of(failed_share, true);
+    if state == TargetState::Ok {
+        return TargetLine { state, failed_share, text: String::new() };
+    }
+    let ended = connections.failures.iter().filter(|of| of.phase != FailurePhase::Connect);
+    let worst = ended.max_by_key(|of| of.count).map(|of| of.text.clone());
+    let why =
+        worst.or_else(|| refusal(document)).map_or_else(String::new, |why| format!(": {why}"));
+    let (lost, held) = (units::count(lost), units::count(connections.requested));
+    let text = format!("connections ended {lost} times, of {held} held{why}");
+    TargetLine { state, failed_share, text }
 }
 
 /// State of a target to which no measured request was sent: connecting failed, requests of the

@@ -70,14 +70,13 @@ fn pushed(document: &Document) -> Option<Block> {
     (connections.pushed > 0).then(|| Block::facts("Pushed", facts))
 }
 
-/// Connections of WebSocket that are only held. One that is lost is opened again.
+/// Connections of WebSocket that are only held, and those that the server ended.
 fn held(document: &Document) -> Option<Fact> {
     document.plan.is_idle().then_some(())?;
     let connections = &document.connections;
-    let lost = connections.connects_of_load().saturating_sub(connections.requested);
     let [open, requested, lost] =
-        [connections.open_at_t0, connections.requested, lost].map(units::count);
-    Some(Fact::text(format!("held open: {open} of {requested}, {lost} lost and opened again")))
+        [connections.open_at_t0, connections.requested, connections.lost()].map(units::count);
+    Some(Fact::text(format!("held open: {open} of {requested}, {lost} lost")))
 }
 
 /// Growth of the number of connections, if it is not fixed.

@@ -6,6 +6,7 @@ use super::rates::per_second;
 use super::recorded::Recorded;
 use super::{ConnectionsSection, DestinationSection, Phases};
 use crate::counters::Connections;
+use crate::failures::FailurePhase;
 use crate::plan::Plan;
 
 /// Time until the connections of the slowest part were up; each part has its own epoch.
@@ -38,6 +39,15 @@ impl ConnectionsSection {
             .saturating_add(self.connects_witness)
             .saturating_add(self.connects_handshake);
         self.connects.saturating_sub(beside)
+    }
+
+    /// Returns the number of connections that ended during the load and were not closed by it. One
+    /// that could be opened again is counted once.
+    pub fn lost(&self) -> u64 {
+        let planned = self.requested.saturating_add(self.renewed);
+        let opened_again = self.connects_of_load().saturating_sub(planned);
+        let failed = self.failures.iter().filter(|of| of.phase != FailurePhase::Connect);
+        opened_again.max(failed.map(|of| of.count).sum())
     }
 
     /// Makes the section; `window_ns` is the window's length.

@@ -21,6 +21,7 @@ fn next(messages: &Receiver<BusMessage>) -> Option<Vec<u8>> {
     next_within(messages, Duration::from_secs(20))
 }
 
+/// Returns the payload of the next message; `None` if none comes within `span`.
 fn next_within(messages: &Receiver<BusMessage>, span: Duration) -> Option<Vec<u8>> {
     loop {
         match messages.recv_timeout(span).ok()?.event {

@@ -4,7 +4,7 @@ use weir_result::document::{Grade, Verdict};
 use weir_result::{DocumentParts, Measurements};
 
 use super::run::{
-    Failure, MS, S, US, busy, failing, health, no_success, read_late, stopped, well, witness,
+    Failure, MS, S, US, busy, failing, health, held, no_success, read_late, stopped, well, witness,
 };
 use super::triggers::{apart, growing};
 
@@ -23,10 +23,12 @@ fn clean() {
     check(busy(9 * S), Grade::Clean, "");
     check(growing, Grade::Clean, "");
     check(health(|health| health.is_server_local = Some(true)), Grade::Clean, "");
+    check(held(0), Grade::Clean, "");
 }
 
 #[test]
 fn bounded() {
+    check(held(1), Grade::Bounded, "target degraded");
     check(
         read_late(300 * US),
         Grade::Bounded,

@@ -2,8 +2,9 @@
 
 use weir_result::document::{NetworkSection, Probed, Rule, RuleOutcome};
 use weir_result::{
-    ClientHealth, DepartureSpan, Departures, Document, DocumentParts, ErrorKind, Histogram, Load,
-    Measurements, Occupancy, Slice, Stamped, Stops, WorkerPhases, WorkerUsage,
+    ClientHealth, DepartureSpan, Departures, Document, DocumentParts, ErrorKind, FailureCause,
+    FailureKind, FailurePhase, Histogram, HttpPlan, Load, Measurements, Occupancy, Slice, Stamped,
+    Stops, WebSocketPlan, WorkerPhases, WorkerUsage,
 };
 
 pub(crate) use crate::fixture::S;
@@ -285,6 +286,24 @@ pub(crate) fn no_success(parts: &mut DocumentParts) {
         ..Measurements::default()
     };
     parts.measurements = empty;
+}
+
+/// Turns the run into one that only holds ten connections, of which the server ends some with a
+/// reset.
+pub(crate) fn held(lost: u64) -> impl FnOnce(&mut DocumentParts) {
+    move |parts| {
+        no_success(parts);
+        parts.given.plan.load = Load::ClosedLoop;
+        let websocket = WebSocketPlan { in_flight: 1, binary: false, idle: true };
+        parts.given.plan.http = Some(HttpPlan::WebSocket(websocket));
+        let m = &mut parts.measurements;
+        m.departures = Departures::default();
+        m.slices.iter_mut().for_each(|slice| (slice.sent, slice.completed, slice.good) = (0, 0, 0));
+        m.connections.open_max = 10;
+        m.connections.connects += lost;
+        let reset = FailureKind { phase: FailurePhase::Idle, cause: FailureCause::Errno(104) };
+        m.connections.failures.extend((lost > 0).then_some((reset, lost)));
+    }
 }
 
 /// Turns the run into a closed loop of the same requests on ten connections: 3,000/s of 3.3 ms

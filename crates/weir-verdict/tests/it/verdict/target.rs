@@ -4,7 +4,7 @@ use weir_result::document::{TargetLine, TargetState};
 use weir_result::{DocumentParts, FailureCause, FailureKind, FailurePhase};
 use weir_verdict::Assertion;
 
-use super::run::{EACH, Failure, MS, S, answer, closed, failing, no_success, well};
+use super::run::{EACH, Failure, MS, S, answer, closed, failing, held, no_success, well};
 
 #[track_caller]
 fn check(target: &TargetLine, state: TargetState, text: &str) {
@@ -101,6 +101,19 @@ fn a_port_that_refuses() {
         failing(parts, 20, Failure::NeverSent);
     });
     check(&document.verdict.target, TargetState::Failed, "no connection: connection refused");
+}
+
+#[test]
+fn held_connections_that_the_server_ends() {
+    check(&well(held(0)).verdict.target, TargetState::Ok, "");
+    let some = well(held(3)).verdict.target;
+    let text = "connections ended 3 times, of 10 held: connection reset by peer";
+    check(&some, TargetState::Degraded, text);
+    assert_eq!(some.failed_share, 0.3);
+    let all = well(held(25)).verdict.target;
+    let text = "connections ended 25 times, of 10 held: connection reset by peer";
+    check(&all, TargetState::Failed, text);
+    assert_eq!(all.failed_share, 1.0);
 }
 
 /// The requests of the warm-up kept every connection busy until the end.
