@@ -44,8 +44,10 @@ pub(crate) struct ConnectionLimits {
     pub(crate) checks: bool,
     /// Part of each response that is kept, for the script or for the expectations.
     pub(crate) keeps: Interest,
-    /// True if responses are split into messages, or the peer may send messages by itself.
+    /// True if responses are split into messages.
     pub(crate) messages: bool,
+    /// True if the peer may send messages by itself.
+    pub(crate) pushes: bool,
     /// True if a response after the timeout is still accepted.
     pub(crate) late_responses: bool,
     /// True if connections lease their protocol and request slots only while requests are in
@@ -84,7 +86,8 @@ impl ConnectionLimits {
             shows,
             checks: checks.is_some(),
             keeps,
-            messages: messages.is_some() || job.plan.websocket().is_some(),
+            messages: messages.is_some(),
+            pushes: job.plan.websocket().is_some(),
             late_responses: job.ending.late_responses,
             // A script needs slots for a whole batch, what is kept of responses is read and dropped
             // after they have arrived, and a multiplexed protocol has state between requests: their

@@ -108,14 +108,15 @@ impl Lane for StreamLane {
         if shared.connections.limits.messages {
             self.note_messages(shared, conn, at);
         }
+        if shared.connections.limits.pushes {
+            shared.ledger.pushed(self.connections[conn.index()].protocol.pushed(), at);
+        }
         self.after_call(shared, conn, at, read)
     }
 
     fn end_of_stream(&mut self, _shared: &mut PoolState, conn: ConnId, _at: Nanos) -> ErrorKind {
-        match self.protocol(conn).is_mid_response() {
-            true => ErrorKind::ClosedInAnswer,
-            false => ErrorKind::ClosedBeforeAnswer,
-        }
+        let is_mid_response = self.protocol(conn).is_mid_response();
+        if is_mid_response { ErrorKind::ClosedInAnswer } else { ErrorKind::ClosedBeforeAnswer }
     }
 
     /// An overdue request is cancelled, and the connection stays open.
@@ -473,7 +474,6 @@ impl StreamLane {
     #[inline(never)]
     fn note_messages(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
         let protocol = &self.connections[conn.index()].protocol;
-        shared.ledger.pushed(protocol.pushed(), at);
         for StreamMessage { id, message } in protocol.messages() {
             let place = ExchangePlace { conn, id: id.0 };
             let exchange =
