@@ -97,13 +97,47 @@ pub(crate) fn add_call_headers(headers: &mut Vec<(String, String)>, timeout: Opt
     }
 }
 
+/// Returns the calls of a specification on a server, `None` if it has none, and the URL of its
+/// requests. Adds their fields to `headers`, and the files of their schema to `inputs`.
+///
+/// # Errors
+/// As [`GrpcCalls::of`].
+pub(crate) fn prepare(
+    spec: &RunSpec,
+    (url, endpoint, tls): (&Url, &Endpoint, Option<&TlsConfig>),
+    headers: &mut Vec<(String, String)>,
+    load: LoadSchema<'_>,
+    inputs: &mut Vec<Input>,
+) -> Result<(Option<GrpcCalls>, Url)> {
+    let source = spec.connection.source(0);
+    let peer = SchemaPeer { endpoint, source, tls, url, headers: &headers[..] };
+    let Some(calls) = GrpcCalls::of(spec, &peer, load, inputs)? else {
+        return Ok((None, url.clone()));
+    };
+    calls.add_headers(headers);
+    let url = calls.url(url)?;
+    Ok((Some(calls), url))
+}
+
+/// Returns the URL of calls of a method on the server of `url`.
+///
+/// # Errors
+/// When that has a path of its own.
+fn url_of(name: &MethodName, url: &Url) -> Result<Url> {
+    let path = name.path();
+    if url.path != "/" {
+        bail!("{GRPC} has the path {path}: leave out that of {URL}, {}", url.path);
+    }
+    Ok(Url { path, ..url.clone() })
+}
+
 impl GrpcCalls {
     /// Returns the calls of a specification, and adds the files of their schema to `inputs`; `None`
     /// if it has none. `load` is used if a schema is needed and no file has it.
     ///
     /// # Errors
     /// When a file cannot be read or compiled, or the method does not exist.
-    pub(crate) fn of(
+    fn of(
         spec: &RunSpec,
         peer: &SchemaPeer<'_>,
         load: LoadSchema<'_>,
@@ -111,10 +145,7 @@ impl GrpcCalls {
     ) -> Result<Option<GrpcCalls>> {
         let Some(grpc) = &spec.grpc else { return Ok(None) };
         let name = name_of(grpc)?;
-        if peer.url.path != "/" {
-            let (path, own) = (name.path(), &peer.url.path);
-            bail!("{GRPC} has the path {path}: leave out that of {URL}, {own}");
-        }
+        url_of(&name, peer.url)?;
         let is_gzip = is_gzip(peer.headers)?;
         let schema = match (&grpc.protos[..], grpc.is_binary) {
             ([], true) => None,
@@ -138,15 +169,7 @@ impl GrpcCalls {
     /// # Errors
     /// When that has a path of its own.
     pub(crate) fn url(&self, url: &Url) -> Result<Url> {
-        if url.path != "/" {
-            bail!("{GRPC} has the path {}: leave out {}", self.path(), url.path);
-        }
-        Ok(Url { path: self.path(), ..url.clone() })
-    }
-
-    /// Returns the request target.
-    pub(crate) fn path(&self) -> String {
-        self.name.path()
+        url_of(&self.name, url)
     }
 
     /// Adds the fields of calls that are not given.

@@ -25,7 +25,7 @@ use crate::observer::Observer;
 use crate::permissions::Permissions;
 use crate::prepare::draft::Draft;
 use crate::prepare::expect::body_budget;
-use crate::prepare::grpc::{GrpcCalls, LoadSchema, SchemaPeer};
+use crate::prepare::grpc::{LoadSchema, SchemaPeer};
 use crate::prepare::list::{List, PreparedList, Replay, StreamFacts};
 use crate::prepare::location::is_local;
 use crate::prepare::redaction::Redaction;
@@ -131,9 +131,9 @@ pub(crate) fn plan_at(
     let mut scripts = Scripts::load(spec, url, &headers, threads_max, on_stuck)?;
     inputs.extend(scripts.as_ref().and_then(|scripts| scripts.input.clone()));
     let (endpoint, destinations) = endpoints(spec, url, scripts.as_mut(), resolve)?;
-    let calls = calls(spec, url, (&endpoint, tls.as_ref()), &headers, load_schema, &mut inputs)?;
-    calls.iter().for_each(|calls| calls.add_headers(&mut headers));
-    let url = &calls.as_ref().map_or_else(|| Ok(url.clone()), |calls| calls.url(url))?;
+    let server = (url, &endpoint, tls.as_ref());
+    let (calls, url) = grpc::prepare(spec, server, &mut headers, load_schema, &mut inputs)?;
+    let url = &url;
     let shares_cpus = destinations.iter().chain([&endpoint]).any(|to| is_local(to) == Some(true));
     let least = connections::threads_min(spec.load.most_connections(), scripts.is_some());
     let threads = cpus.threads(spec, shares_cpus, least);
@@ -179,20 +179,6 @@ pub(crate) fn plan_at(
         ..messages::added_to(Job::new(plan, endpoint, requests.request), spec, calls.as_ref())?
     });
     Ok(Planned { draft, scripts, notes, redaction, inputs, stream })
-}
-
-/// Returns the calls of gRPC of a specification; `None` if it has none.
-fn calls(
-    spec: &RunSpec,
-    url: &Url,
-    (endpoint, tls): (&Endpoint, Option<&TlsConfig>),
-    headers: &[(String, String)],
-    load: LoadSchema<'_>,
-    inputs: &mut Vec<Input>,
-) -> Result<Option<GrpcCalls>> {
-    let source = spec.connection.source(0);
-    let peer = SchemaPeer { endpoint, source, tls, url, headers };
-    GrpcCalls::of(spec, &peer, load, inputs)
 }
 
 /// Returns the URL of the plan: that of the server if there is a list.
