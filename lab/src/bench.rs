@@ -10,6 +10,7 @@ mod connections;
 mod defaults;
 mod endurance;
 mod fleet;
+mod held;
 mod http2;
 mod lists;
 mod load;
@@ -45,6 +46,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("scripts", scripts::scripts),
     Case::new("lists", lists::lists),
     Case::new("messages", messages::messages),
+    Case::new("held", held::held),
 ];
 
 #[cfg(test)]

@@ -57,9 +57,10 @@ pub(super) fn messages(fixture: &Fixture) -> Result<Section> {
     let mut section = Section::new("gRPC, WebSocket and event streams", question, method);
     streams(fixture, &mut section)?;
     let mut table = Table::default();
-    if let Some(ghz) = Peer::Ghz.find() {
+    let grpc_go = tools_dir()?.join("interop/grpc-go");
+    if let Some(ghz) = Peer::Ghz.find().filter(|_| grpc_go.is_file()) {
         let what = format!("calls, {CALL_CONNECTIONS} conn. × 10");
-        let paired = calls(fixture, &ghz)?;
+        let paired = calls(fixture, &ghz, &grpc_go)?;
         add(&mut table, &what, Peer::Ghz, &paired);
         let ratio = paired.efficiency(1).median;
         section.must(ratio >= CALLS_MIN, || format!("{what}: {ratio:.2}, {CALLS_MIN} wanted"));
@@ -94,12 +95,13 @@ fn add(table: &mut Table, what: &str, peer: Peer, paired: &Paired) {
     }
 }
 
-fn calls(fixture: &Fixture, ghz: &Path) -> Result<Paired> {
-    let mut words = pinned(fixture.placement.server, &tools_dir()?.join("interop/grpc-go"));
+/// Runs ghz and weir on the server in Go at `grpc_go`.
+fn calls(fixture: &Fixture, ghz: &Path, grpc_go: &Path) -> Result<Paired> {
+    let mut words = pinned(fixture.placement.server, grpc_go);
     words.extend(["--schema".into(), root()?.join(SCHEMA).into_os_string()]);
     words.extend(["--log".into(), fixture.directory.join("calls.jsonl").into_os_string()]);
     let mut server = Guarded::start(&words)?;
-    let url = server.listening_url().context("failed to start grpc-go: setup interop")?;
+    let url = server.listening_url().context("failed to start grpc-go")?;
     let authority = url.trim_start_matches("http://");
     let seconds = fixture.options.seconds;
     let of_ghz = [

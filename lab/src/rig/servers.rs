@@ -185,6 +185,13 @@ impl Server {
         read(&answer).with_context(|| format!("failed to find {}'s counts in {answer}", self.name))
     }
 
+    /// Returns one of the counters of `weir serve`.
+    pub(crate) fn counter(&self, name: &str) -> Result<u64> {
+        let answer = request(&self.counts_at.to_string(), "/weir/stats")?;
+        let counts = json(&answer).with_context(|| format!("no counters in {answer}"))?;
+        counts[name].as_u64().with_context(|| format!("no {name} in {answer}"))
+    }
+
     /// Returns the counts in the log, which has a line for each request.
     fn logged_counts(&self) -> Result<ServerCounts> {
         let directory = self.directory.as_ref().context("failed to find the log: no directory")?;
@@ -360,10 +367,15 @@ fn nginx_counts(answer: &str) -> Option<ServerCounts> {
     Some(ServerCounts { accepted, requests })
 }
 
-/// Reads the JSON of `/weir/stats` and `/counts`.
-fn json_counts(answer: &str) -> Option<ServerCounts> {
+/// Returns the JSON in an answer of `/weir/stats` or `/counts`.
+fn json(answer: &str) -> Option<Value> {
     let (_, json) = answer.split_once("\r\n\r\n")?;
-    let value: Value = serde_json::from_str(json).ok()?;
+    serde_json::from_str(json).ok()
+}
+
+/// Reads the counts in such an answer.
+fn json_counts(answer: &str) -> Option<ServerCounts> {
+    let value = json(answer)?;
     Some(ServerCounts {
         accepted: value["accepted"].as_u64()?,
         requests: value["requests"].as_u64()?,

@@ -64,7 +64,7 @@ one. Its data have all tables, the load, the machine and what else it did.
 ",
     entries: "\
         defaults depth pipelining bodies close tls http2 pacing connections million endurance
-        fleet watching serve scripts lists messages",
+        fleet watching serve scripts lists messages held",
 };
 
 impl Page {

@@ -1,6 +1,6 @@
 """Computes the figures of a run from the log of the mock language model, and compares weir's.
 
-    model.py LOG DOCUMENT.json REPORT.txt REPORT.html [PLANT]
+    model.py STOP_NS LOG DOCUMENT.json REPORT.txt REPORT.html [PLANT]
 
 Prints a JSON object of rows, each with the figure, its source, weir's value, and the least and
 greatest value that the log allows. A planted error changes the log first, so that it can be seen
@@ -12,7 +12,7 @@ stamps. To this come the bounds that weir states itself: 0.1% for the width of i
 client's overhead at that percentile, which the document has as `client_ns`. Counts within the
 window, and streams that meet the goodput, may differ by those that are as close to a limit as the
 client's greatest share of a gap, or its longest stop, and at the begin of the window, where stops
-are not stated before it, by those within 10 ms. Printed times are rounded up.
+are not stated before it, by those within STOP_NS. Printed times are rounded up.
 """
 
 import html
@@ -22,8 +22,6 @@ import re
 import sys
 
 BUCKET = 0.001
-# weir states no stops before the window: what is read so late is counted in it.
-BEFORE_NS = 10e6
 FIRST_LIMIT_NS, GAP_LIMIT_NS = 500e6, 50e6
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
@@ -52,7 +50,7 @@ def rank(values, p):
 class Truth:
     """The figures of the log, each as the least and the greatest value."""
 
-    def __init__(self, document, head, streams):
+    def __init__(self, stop_ns, document, head, streams):
         self.document, self.streams = document, streams
         [phases] = document["phases"]
         plan, rate = document["plan"], document["plan"]["load"]["rate"]
@@ -73,7 +71,8 @@ class Truth:
         # of a sample, and the longest time in which it could not run.
         share = document["messages"]["stamps"]["gap_share"]["max_ns"]
         self.late_ns = max(share, phases["usage"]["gap_max_ns"])
-        self.late_before_ns = max(self.late_ns, BEFORE_NS)
+        # No stops are stated before the window: what is read so late is counted in it.
+        self.late_before_ns = max(self.late_ns, stop_ns)
 
     def first(self, p, stamp):
         firsts = [
@@ -214,11 +213,11 @@ def counts(rows, truth):
 
 
 def main():
-    log, document_path, text_path, html_path, *planted = sys.argv[1:]
+    stop_ns, log, document_path, text_path, html_path, *planted = sys.argv[1:]
     head, *streams = [json.loads(line) for line in open(log)]
     plant(planted[0] if planted else None, streams)
     document = json.load(open(document_path))
-    truth, rows = Truth(document, head, streams), Rows()
+    truth, rows = Truth(float(stop_ns), document, head, streams), Rows()
     counts(rows, truth)
     latency, messages = document["latency"], document["messages"]
     limits = {}

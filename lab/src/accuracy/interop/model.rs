@@ -33,6 +33,7 @@ const PLANTS: [&str; 4] =
     ["a lost token", "first tokens 3 ms later", "gaps 1% longer", "cut streams complete"];
 
 /// A run in which the client could not run for longer is repeated: its goodput would not be judged.
+/// Messages of so long before the window may be counted in it.
 const STOP_MAX_NS: u64 = 10_000_000;
 const TRIES_MAX: u32 = 6;
 
@@ -69,7 +70,8 @@ pub(in crate::accuracy) fn model(fixture: &Fixture) -> Result<Section> {
     ));
     let compare = |planted: Option<&str>| -> Result<Vec<Value>> {
         let mut script = Command::new(need_program("python3", "accuracy")?);
-        script.arg(root()?.join(SCRIPT)).arg(&log).args(&paths).args(planted);
+        script.arg(root()?.join(SCRIPT)).arg(STOP_MAX_NS.to_string());
+        script.arg(&log).args(&paths).args(planted);
         let Value::Array(rows) = serde_json::from_str(&output(&mut script)?)? else {
             bail!("{SCRIPT} printed no rows");
         };
