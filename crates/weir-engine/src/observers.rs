@@ -42,7 +42,7 @@ impl Observers {
 
     /// Announces the end of an exchange on a connection that `is_stamped` or not. The late response
     /// to a request that was resolved at the end of the run is not announced again.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn completed(&mut self, completion: &Completion, is_stamped: bool) {
         if completion.exchange.is_resolved {
             return;

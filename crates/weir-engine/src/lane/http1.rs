@@ -474,7 +474,7 @@ impl Http1Lane {
                 ended = others;
                 let observed = is_observed.then(|| {
                     let id = event.ids().end - ended.len() as u16 - 1;
-                    observed(ExchangePlace { conn, id }, &exchange, self.stamps)
+                    observed(ExchangePlace { conn, id }, &exchange, self.stamps.as_ref())
                 });
                 let kept = || own.protocol.response(nth);
                 let is_ok = match CHECKS {
@@ -571,7 +571,7 @@ impl Http1Lane {
 fn observed(
     place: ExchangePlace,
     exchange: &Exchange,
-    stamps: Option<(u16, KernelTimes)>,
+    stamps: Option<&(u16, KernelTimes)>,
 ) -> Observed {
     let own = stamps.filter(|(id, _)| *id == place.id);
     Observed { place, kernel: own.map(|(_, times)| times.of(exchange)) }
