@@ -120,6 +120,14 @@ impl MessageSplitter {
         }
     }
 
+    /// Returns the memory that the peer has caused it to hold, in bytes: at most 128 KiB.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match &self.body {
+            BodySplitter::Events(events) => events.held_bytes(),
+            BodySplitter::Grpc(messages) => messages.held_bytes(),
+        }
+    }
+
     /// Forgets an incomplete message: the next bytes are of another body.
     pub(crate) fn reset(&mut self) {
         match &mut self.body {

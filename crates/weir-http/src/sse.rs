@@ -118,6 +118,12 @@ impl EventSplitter {
         }
     }
 
+    /// Returns the memory that the peer has caused it to hold, in bytes: at most twice
+    /// [`DATA_KEPT_BYTES`].
+    pub fn held_bytes(&self) -> usize {
+        self.data.capacity()
+    }
+
     /// Forgets an incomplete event: the next bytes are of another body.
     pub fn reset(&mut self) {
         self.clear();

@@ -72,12 +72,37 @@ impl Service for EventService {
     }
 }
 
+/// A server that sends a part of an endless response each millisecond.
+#[derive(Debug)]
+struct Endless {
+    part: &'static [u8],
+}
+
+impl Service for Endless {
+    fn accepted(&mut self, _link: &mut Link<'_>) {}
+
+    fn received(&mut self, _bytes: &[u8], sent_at: Nanos, link: &mut Link<'_>) {
+        link.request(None, sent_at);
+        link.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        link.wake(MS, 0);
+    }
+
+    fn woken(&mut self, _token: u64, link: &mut Link<'_>) {
+        link.send(&[format!("{:x}\r\n", self.part.len()).as_bytes(), self.part, b"\r\n"].concat());
+        link.wake(MS, 0);
+    }
+}
+
 /// Runs a plan against this server, with conditions of goodput.
 fn run(events: Events, plan: &Plan, terms: &[GoodputTerm]) -> Run {
+    run_on(events.factory(), plan, terms)
+}
+
+fn run_on(service: ServiceFactory, plan: &Plan, terms: &[GoodputTerm]) -> Run {
     let format = MessageFormat { framing: MessageFraming::EventStream, test: None };
     let goodput = (!terms.is_empty()).then(|| Goodput { terms: terms.to_vec() });
     let messages = Some(MessageRules { format: Some(format), goodput });
-    let world = World { service: Some(events.factory()), ..World::default() };
+    let world = World { service: Some(service), ..World::default() };
     let run = run_job(world, &Job { messages, ..job(plan) }, 0, Nanos::MAX, None);
     let goodput = (!terms.is_empty()).then(String::new);
     let messages = Some(MessagePlan { protocol: MessageProtocol::Sse, tokens: None, goodput });
@@ -156,6 +181,24 @@ fn a_stream_that_is_cut_has_failed_and_its_messages_count() {
     check_all("first message", &run.measured.first_message.ok, 4, FIRST);
     check_all("gap", &run.measured.message_gap, 4, GAP);
     assert_eq!((counts(&run).measured, counts(&run).per_response.count()), (8, 0));
+}
+
+/// Messages that never end keep a request alive until the run ends; content without a message does
+/// not.
+#[test]
+fn a_response_without_end() {
+    let plan = Plan { timeout_ns: 100 * MS, drain_ns: Some(50 * MS), ..open(10, 1, 2) };
+    let endless =
+        |part| run_on(ServiceFactory::new(move || Box::new(Endless { part })), &plan, &[]);
+    let run = endless(b"data: a\n\n");
+    assert_eq!(run.measured.outcomes.in_flight_at_end, 2, "{:?}", run.measured.outcomes);
+    assert!(counts(&run).measured > 1_500, "{:?}", counts(&run));
+    for part in [&b"data: a"[..], b": comment\n\n", b"\r\n", b"\0"] {
+        let run = endless(part);
+        let outcomes = run.measured.outcomes;
+        assert!(outcomes.timed_out > 5, "{outcomes:?}");
+        assert_eq!((outcomes.ok, counts(&run).measured), (0, 0), "{outcomes:?}");
+    }
 }
 
 #[test]

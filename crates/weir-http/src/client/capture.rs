@@ -11,6 +11,9 @@ use crate::{BodyBudget, Interest, MessageFormat, ReceivedMessage, ReceivedRespon
 /// Largest capacity that a buffer keeps after its responses were used, while the budget is ample.
 const BUFFER_BYTES_KEPT: usize = 64 * 1024;
 
+/// Most messages of a call for which room is kept.
+const MESSAGES_KEPT: usize = 256;
+
 /// Smallest growth of the buffer for bodies.
 const BODY_STEP_BYTES: usize = 1024;
 
@@ -84,7 +87,16 @@ impl Capture {
     pub(crate) fn forget_messages(&mut self) {
         if let Some((_, messages)) = &mut self.messages {
             messages.clear();
+            messages.shrink_to(MESSAGES_KEPT);
         }
+    }
+
+    /// Returns the memory that the peer has caused it to hold, in bytes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let messages = self.messages.as_ref().map_or(0, |(splitter, messages)| {
+            splitter.held_bytes() + messages.capacity() * size_of::<ReceivedMessage>()
+        });
+        self.heads.capacity() + self.bodies.capacity() + messages
     }
 
     /// Drops the responses of the last call, at the start of the next.

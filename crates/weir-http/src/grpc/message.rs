@@ -85,6 +85,12 @@ impl GrpcSplitter {
         self.is_broken || self.prefix_bytes > 0
     }
 
+    /// Returns the memory that the peer has caused it to hold, in bytes: at most twice what it
+    /// keeps of a message.
+    pub fn held_bytes(&self) -> usize {
+        self.data.capacity()
+    }
+
     /// Forgets an incomplete message: the next bytes are of another body.
     pub fn reset(&mut self) {
         self.prefix_bytes = 0;

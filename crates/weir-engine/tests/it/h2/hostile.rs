@@ -1,11 +1,11 @@
 //! Servers that break HTTP/2 or abuse it, without end: every run ends at its time, and every
 //! request is accounted for. Bounds of memory are tested in weir-http.
 
-use weir_engine::Job;
-use weir_http::Prepared;
+use weir_engine::{Job, MessageRules};
 use weir_http::h2::frame::{self, FrameKind, PREFACE, Settings, flags};
 use weir_http::h2::hpack::Encoder;
 use weir_http::h2::{ErrorCode, H2Client, H2Options};
+use weir_http::{MessageFormat, MessageFraming, Prepared};
 use weir_io::Nanos;
 use weir_result::Plan;
 use weir_sim::{Link, Service, ServiceFactory, World};
@@ -60,6 +60,24 @@ impl Service for Hostile {
 
 /// Runs uploads against the attack.
 fn attacked(settings: Settings, attack: Attack) -> Run {
+    run_attacked(settings, attack, None)
+}
+
+/// Runs requests, whose responses are split into messages, against the attack.
+fn streamed(framing: MessageFraming, attack: Attack) -> Run {
+    let format = Some(MessageFormat { framing, test: None });
+    run_attacked(Settings::default(), attack, Some(MessageRules { format, goodput: None }))
+}
+
+/// Appends the nth part of a response without end to the first request of a connection.
+fn push_part(nth: usize, out: &mut Vec<u8>, content: &[u8]) {
+    if nth == 0 {
+        frame::push_headers(out, 1, &block(&[(":status", "200")]), false, 16_384);
+    }
+    frame::push_data(out, 1, &content.repeat(FRAMES), false);
+}
+
+fn run_attacked(settings: Settings, attack: Attack, messages: Option<MessageRules>) -> Run {
     let service =
         ServiceFactory::new(move || Box::new(Hostile { settings, attack, received: 0, sends: 0 }));
     let plan = Plan {
@@ -75,6 +93,7 @@ fn attacked(settings: Settings, attack: Attack) -> Run {
         protocol: H2Client::factory(H2Options::default()),
         request: request.expect("a plain request"),
         observers: vec![observed.factory()],
+        messages,
         ..job(&plan)
     };
     let world = World { service: Some(service), ..World::default() };
@@ -202,6 +221,47 @@ fn limits_and_windows_of_zero() {
     });
     assert!(run.measured.connections.window_waits > 100, "{:?}", run.measured.connections);
     assert_eq!(run.measured.outcomes.ok, 0);
+}
+
+/// A response without end keeps its request alive as long as messages come, and no other. After
+/// some timeouts its connection takes no more requests, and waits for it; the run ends at its time.
+#[test]
+fn messages_for_ever() {
+    let events =
+        streamed(MessageFraming::EventStream, |nth, out| push_part(nth, out, b"data:\n\n"));
+    let calls = streamed(MessageFraming::Grpc, |nth, out| push_part(nth, out, &[0; 5]));
+    for run in [events, calls] {
+        let outcomes = run.measured.outcomes;
+        assert_eq!(outcomes.in_flight_at_end, 2, "one of each connection: {outcomes:?}");
+        assert!(outcomes.timed_out >= 2 * 9, "{outcomes:?}");
+        let messages = run.measured.messages.expect("they are measured");
+        assert!(messages.measured > 100_000, "{messages:?}");
+    }
+}
+
+/// Content without a message keeps no request alive, however much there is.
+#[test]
+fn a_message_without_end() {
+    let events = streamed(MessageFraming::EventStream, |nth, out| push_part(nth, out, b"data: x"));
+    // A length of 4 GiB, and flags that are none of gRPC.
+    let calls = streamed(MessageFraming::Grpc, |nth, out| push_part(nth, out, &[0xff; 5]));
+    let broken =
+        streamed(MessageFraming::Grpc, |nth, out| push_part(nth, out, &[1, 0xff, 0, 0, 0]));
+    for run in [events, calls, broken] {
+        let outcomes = run.measured.outcomes;
+        assert_eq!(outcomes.timed_out + outcomes.in_flight_at_end + outcomes.never_sent, 200);
+        assert!(outcomes.timed_out > 100, "{outcomes:?}");
+        assert_eq!(run.measured.messages.map(|messages| messages.measured), Some(0));
+    }
+}
+
+/// Frames without content are a flood within a response too.
+#[test]
+fn parts_without_content() {
+    ends_with("too_many_frames", |nth, out| {
+        push_part(nth, out, b"x");
+        many(out, |out| frame::push_data(out, 1, b"", false));
+    });
 }
 
 /// Flags that a frame does not have are ignored, and so are frames of unknown types.

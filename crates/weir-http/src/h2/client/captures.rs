@@ -97,6 +97,13 @@ impl Captures {
         capture.expect("it has completed a response").response(0)
     }
 
+    /// Returns the memory that the server has caused it to hold, in bytes.
+    pub(super) fn held_bytes(&self) -> usize {
+        let responses = self.slots.iter().flatten().map(|capture| capture.held_bytes());
+        let messages = self.messages.capacity() * size_of::<StreamMessage>();
+        responses.sum::<usize>() + messages + self.lines.capacity()
+    }
+
     fn of(&mut self, slot: u16) -> &mut Capture {
         let slot = usize::from(slot);
         if self.slots.len() <= slot {

@@ -53,7 +53,8 @@ impl H2Client {
     }
 
     /// Returns the memory that the server has caused it to hold, in bytes: at most 1 MiB with the
-    /// default options, whatever the server sends (decision 0036).
+    /// default options, whatever the server sends (decision 0036). Stored responses come to it, and
+    /// 128 KiB for each stream whose response is split into messages.
     pub fn held_bytes(&self) -> usize {
         self.reader.held_bytes() + self.session.held_bytes()
     }

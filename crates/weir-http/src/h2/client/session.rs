@@ -132,7 +132,8 @@ impl ClientSession {
 
     /// Returns the memory that received frames have caused it to hold, in bytes.
     pub(super) fn held_bytes(&self) -> usize {
-        self.link.held_bytes() + self.heads.held_bytes() + self.trailers.held_bytes()
+        let captures = self.captures.as_ref().map_or(0, |captures| captures.held_bytes());
+        self.link.held_bytes() + self.heads.held_bytes() + self.trailers.held_bytes() + captures
     }
 
     #[inline]

@@ -7,7 +7,10 @@ use proptest::prelude::*;
 use weir_http::h2::frame::{self, FrameKind, flags};
 use weir_http::h2::server::H2Server;
 use weir_http::h2::{H2Client, H2Options};
-use weir_http::{Multiplexed, ProtocolError, Request, RequestId, StreamEvent, StreamEventKind};
+use weir_http::{
+    BodyBudget, Interest, MessageFormat, MessageFraming, MessageTest, Multiplexed, ProtocolError,
+    Request, RequestId, StreamEvent, StreamEventKind,
+};
 
 use super::raw::{Raw, get, post, request};
 
@@ -103,6 +106,71 @@ fn many_small_frames_with_content() {
         client.receive(&raw.bytes, 0, &mut Vec::new()).expect("valid data");
         client.poll_transmit(&mut Vec::new());
     }
+}
+
+/// Returns a client that splits the responses to this many requests into messages, whose heads it
+/// has.
+fn splitting(framing: MessageFraming, requests: u32) -> H2Client {
+    let mut client = opened(&[]);
+    client.set_interest(Interest::Head, &BodyBudget::default());
+    let test = Some(MessageTest::new(|content| content.len() > 1_000));
+    client.set_messages(&MessageFormat { framing, test });
+    let mut raw = Raw::new();
+    for nth in 0..requests {
+        client.request(&get(), 0);
+        raw.headers(1 + 2 * nth, &[(":status", "200")], false);
+    }
+    client.receive(&raw.bytes, 0, &mut Vec::new()).expect("valid heads");
+    client
+}
+
+/// A server may send as many messages as it likes. Memory does not grow with their number.
+#[test]
+fn endless_messages_hold_no_memory() {
+    let check = |framing, message: &[u8]| {
+        let mut client = splitting(framing, 1);
+        let mut raw = Raw::new();
+        raw.data(1, &message.repeat(1_000), false);
+        for _ in 0..FLOOD_FRAMES / 1_000 {
+            client.receive(&raw.bytes, 0, &mut Vec::new()).expect("valid messages");
+            assert_eq!(client.messages().len(), 1_000);
+            assert!(client.held_bytes() <= HELD_BYTES_MAX, "{}", client.held_bytes());
+            client.poll_transmit(&mut Vec::new());
+        }
+    };
+    check(MessageFraming::EventStream, b"data:\n\n");
+    check(MessageFraming::Grpc, &[0; 5]);
+}
+
+/// Messages that never end, on all streams at once: each keeps what a test may see of it.
+#[test]
+fn messages_without_end_are_kept_in_part() {
+    const STREAMS: u32 = 100;
+    const LEAST: usize = STREAMS as usize * 64 * 1024;
+    let check = |framing, begin: &[u8]| {
+        let mut client = splitting(framing, STREAMS);
+        let mut raw = Raw::new();
+        (0..STREAMS).for_each(|nth| raw.data(1 + 2 * nth, begin, false));
+        client.receive(&raw.bytes, 0, &mut Vec::new()).expect("a valid begin");
+        raw.bytes.clear();
+        (0..STREAMS).for_each(|nth| raw.data(1 + 2 * nth, &[b'x'; 10_000], false));
+        for _ in 0..20 {
+            client.receive(&raw.bytes, 0, &mut Vec::new()).expect("valid data");
+            client.poll_transmit(&mut Vec::new());
+        }
+        assert_eq!(client.messages(), []);
+        let held = client.held_bytes();
+        assert!((LEAST..=2 * LEAST + HELD_BYTES_MAX).contains(&held), "{held}");
+    };
+    check(MessageFraming::EventStream, b"data: ");
+    // A length of 4 GiB.
+    check(MessageFraming::Grpc, &[0, 0xff, 0xff, 0xff, 0xff]);
+    // Not kept: the flag is none of gRPC, or the line is a comment.
+    let mut client = splitting(MessageFraming::Grpc, 1);
+    let mut raw = Raw::new();
+    raw.data(1, &[9; 10_000], false);
+    (0..20).for_each(|_| client.receive(&raw.bytes, 0, &mut Vec::new()).expect("valid data"));
+    assert!(client.held_bytes() <= 64 * 1024, "{}", client.held_bytes());
 }
 
 #[test]
