@@ -46,9 +46,9 @@ pub(super) fn messages(fixture: &Fixture) -> Result<Section> {
         "Closed loops of one client thread on one CPU. {} Calls: {CALL_CONNECTIONS} connections \
          with 10 calls in flight on each, on a server in Go (google.golang.org/grpc). Messages: \
          {CONNECTIONS} connections of WebSocket, on `weir serve`. The limit is the ratio if weir's \
-         own code took no time, only the kernel's. {CALLS_MIN} times ghz's calls per CPU-second \
-         are wanted, {ECHOES_MIN} times k6's messages with 10 in flight on each connection, and \
-         with one {LIMIT_SHARE_MIN} of the limit. {}",
+         own code took no time, only the kernel's. Wanted per CPU-second: {CALLS_MIN} times ghz's \
+         calls, and {ECHOES_MIN} times k6's messages with 10 in flight on each connection. With \
+         one in flight it is {LIMIT_SHARE_MIN} of the limit. {}",
         paired::method(fixture),
         versions(&[Peer::Ghz, Peer::K6])?,
     );
@@ -194,9 +194,9 @@ fn streams(fixture: &Fixture, section: &mut Section) -> Result<()> {
         format!("send lag {lag_ms:.3} ms, share of a gap {share_ms:.3} ms at p99")
     });
     section.verdict(format!(
-        "With a thousand event streams at once, 100 new ones and 50,000 events each second, p99 of \
-         the send lag is {lag_ms:.3} ms, and of the client's share of a gap {share_ms:.3} ms \
-         (medians of {} runs; limit: {LATE_MAX_MS}).",
+        "With a thousand event streams at once, 100 new ones and 50,000 events each second, the \
+         send lag is {lag_ms:.3} ms at p99, and the client's share of a gap {share_ms:.3} ms. \
+         These are medians of {} runs; {LATE_MAX_MS} ms are allowed.",
         shares.len()
     ));
     section.table("A thousand event streams at once, 100 new ones each second:", table);
