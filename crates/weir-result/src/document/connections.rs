@@ -47,7 +47,8 @@ impl ConnectionsSection {
         let planned = self.requested.saturating_add(self.renewed);
         let opened_again = self.connects_of_load().saturating_sub(planned);
         let failed = self.failures.iter().filter(|of| of.phase != FailurePhase::Connect);
-        opened_again.max(failed.map(|of| of.count).sum())
+        let failed: u64 = failed.map(|of| of.count).sum();
+        opened_again.max(failed.saturating_add(self.closed_by_peer))
     }
 
     /// Makes the section; `window_ns` is the window's length.

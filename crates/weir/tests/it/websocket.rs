@@ -138,6 +138,23 @@ fn idle_connections_that_the_server_ends_degrade_the_target() {
     });
 }
 
+/// Connecting again is refused from then on.
+#[test]
+fn idle_connections_to_a_server_that_ends_are_lost() {
+    for_each_engine(|engine| {
+        let server = Served::with(|_| ());
+        let url = url(&server);
+        let flags = "-c 4 -d 2s --warmup 0 --ws-idle --no-preflight";
+        let run = weir::start(engine, flags, &[&url]);
+        wait::until("the connections", || (server.stats().websockets == 4).then_some(()));
+        server.stop();
+        let ran = run.finish();
+        assert_eq!(ran.document.connections.lost(), 4, "{ran}");
+        assert_eq!(ran.document.verdict.target.state, TargetState::Failed, "{ran}");
+        ran.assert_says("connections ended 4 times, of 4 held");
+    });
+}
+
 #[test]
 fn pushed_messages_are_counted_and_timed() {
     for_each_engine(|engine| {
