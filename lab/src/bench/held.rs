@@ -62,7 +62,7 @@ pub(super) fn held(fixture: &Fixture) -> Result<Section> {
     let (open, lost) = (connections.open_at_t0, connections.lost());
     section.must(open == held && lost == 0, || format!("{open} opened, {lost} lost"));
     let sent_least = held * u64::from(seconds / PING_S - 1);
-    section.must(pings >= sent_least && pings - pongs <= held / 100, || {
+    section.must(pings >= sent_least && pings.saturating_sub(pongs) <= held / 100, || {
         format!("{pongs} of {pings} Pings answered, {sent_least} Pings wanted at least")
     });
     section.verdict(format!(
