@@ -33,6 +33,7 @@ mod split;
 pub(crate) mod study;
 pub(crate) mod target;
 mod tls;
+mod topics;
 pub(crate) mod tree;
 pub(crate) mod values;
 mod watch;

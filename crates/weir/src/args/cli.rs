@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcomm
 use super::result::check_rows;
 use super::study::StudyFlags;
 use super::{ReportArgs, RunArgs, SpecArgs};
-use super::{doctor, fleet, help, hints, history, pages, pin, serve, split, study};
+use super::{doctor, fleet, help, hints, history, pages, pin, serve, split, study, topics};
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
 #[derive(Debug, Parser)]
@@ -16,9 +16,9 @@ use super::{doctor, fleet, help, hints, history, pages, pin, serve, split, study
     name = "weir",
     version,
     about,
-    override_usage = "weir [options] URL\n       weir -s FILE [options] URL [words for the \
-                      script]\n       weir --compat <wrk|wrk2> …\n       weir \
-                      <search|repeat|ab|sweep|compare|doctor|…> --help",
+    override_usage = "weir [options] URL\n       weir --compat <wrk|wrk2> …\n       weir \
+                      <search|repeat|ab|sweep|compare|doctor|…> --help\n       weir help \
+                      <load|requests|lists|streams|connections|tls|output|…>",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_version_flag = true,
@@ -64,6 +64,10 @@ impl Cli {
         // The usage and the end of --help name the commands.
         let command = command.mut_subcommands(|command| command.hide(true));
         let command = command.mut_args(|arg| arg.hide_long_help(true));
+        let argv: Vec<OsString> = argv.into_iter().map(Into::into).collect();
+        if let Some(help) = topics::explain(&argv, &command) {
+            return Err(help);
+        }
         let argv = arranged(hints::with_help_flag(pin::joined(argv), &command), &command);
         let matches = command.clone().try_get_matches_from(&argv);
         let matches = matches.map_err(|error| hints::explain(error, &argv, &command))?;

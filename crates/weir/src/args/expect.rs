@@ -6,8 +6,11 @@ use weir_result::MessageProtocol;
 use weir_runner::{ExpectSpec, MessageSpec};
 use weir_text::units::parse_bytes;
 
-/// Heading of the flags.
+/// Heading of the flags of expectations.
 const HEADING: &str = "Request";
+
+/// Heading of the flags of messages within responses.
+const STREAMS: &str = "Streams";
 
 /// Greatest value of `--expect-max-body`.
 const BODY_MAX_BYTES: u64 = 1 << 30;
@@ -23,15 +26,15 @@ pub(crate) struct ExpectArgs {
     expect: Vec<String>,
     /// Measure each event of a text/event-stream: time to the first, gaps, events per second; by
     /// default if the preflight finds such a response
-    #[arg(long)]
+    #[arg(long, help_heading = STREAMS)]
     sse: bool,
     /// Count only messages with a value at this place of their JSON, as the tokens of a language
     /// model: json:/choices/0/delta/content
-    #[arg(long, value_name = "json:/POINTER")]
+    #[arg(long, value_name = "json:/POINTER", help_heading = STREAMS)]
     tokens: Option<String>,
     /// Count the responses that meet this, as 'first < 500ms and gap p99 < 50ms'; also total, gap
     /// mean and gap max
-    #[arg(long, value_name = "CONDITIONS")]
+    #[arg(long, value_name = "CONDITIONS", help_heading = STREAMS)]
     goodput: Option<String>,
     /// Longest decoded body that an expectation reads
     #[arg(long, value_name = "BYTES", value_parser = body_max, default_value = "8Mi")]

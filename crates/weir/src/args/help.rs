@@ -4,21 +4,22 @@
 /// Text of `-h` after the usage. Both together have at most 24 lines of 80 columns.
 pub(super) const COMMON: &str = "\
 Common options (--help lists and explains all):
-  -c, --connections <N|A..B>  Connections over all threads [default: 10]
-  -t, --threads <N>           Worker threads [default: one per CPU, see --help]
-  -d, --duration <T>          Length of the measured window [default: 10s]
-  -n, --requests <N>          End after this many measured requests
-  -R, --rate <N>              Requests per second [default: closed loop]
-  -X, --method <METHOD>       Method [default: GET, or POST with a body]
-  -H, --header <HEADER>       Add a header, \"Name: value\"; repeatable
-  -b, --body <TEXT|@FILE>     Request body
-  -L, --latency               Print the full latency distribution
-  -o, --output <FILE>         Write the result; .json, .html, .csv, .md, …
+  -c, --connections <N|A..B>   Connections over all threads [default: 10]
+  -d, --duration <T>           Length of the measured window [default: 10s]
+  -R, --rate <N>               Requests per second [default: closed loop]
+      --stages <STAGES|@FILE>  Rates one after the other: 30s@1k,1m@1k..5k
+  -s, --script <FILE>          Lua script with wrk's API
+  -X, -H, -b                   Method, header \"Name: value\", body TEXT or @FILE
+      --from <FILE>            Requests of a list: URLs, curl commands, HAR, …
+      --expect <EXPECTATION>   Good responses alone: status=200, body~REGEX, …
+      --assert <ASSERTION>     Exit with 3 unless 'p99 < 5ms', 'errors == 0', …
+      --debug                  Send one request, print it and its response
+      --tui                    Show rate and latency while the load runs
+  -o, --output <FILE>          Write the result; .json, .html, .csv, .md, …
 
 Examples:
-  weir http://localhost:8080/
-  weir -c100 -d30s -R 20k -o run.json http://localhost:8080/index.html
-  weir -s examples/lua/counter.lua --assert 'p99 < 5ms' https://localhost:8443/";
+  weir http://localhost:8080/            # no server yet? weir serve is one
+  weir -c100 -d30s -R 20k -o report.html http://localhost:8080/index.html";
 
 /// Text of `--help` after the flags.
 pub(super) const ALL: &str = "\
@@ -40,6 +41,9 @@ Durations: 500ms, 2s, 1.5m, 1h; a bare number is seconds. Counts: 20k, 1.5M.
 Exit status: 0 success, 1 no successful response, 2 usage or script error, 3 a failed --assert \
 or --strict, 4 a part of the run is missing, 6 ended by --abort, 70 internal inconsistency, 71 out \
 of system resources, 74 result not written, 129/130/143 interrupted.
+
+Parts of this help: weir help load, requests, lists, streams, connections, tls, output, server or \
+fleet; weir help --flag.
 
 Commands:
   weir repeat    Repeat a run; print mean, spread and interval of each metric

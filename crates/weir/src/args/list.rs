@@ -10,7 +10,7 @@ use super::load::{LoadArgs, draw_seed};
 use super::wrong::wrong;
 
 /// Heading of the flags.
-const HEADING: &str = "Request";
+const HEADING: &str = "Lists";
 
 /// The flags of a list.
 #[derive(Debug, Args)]

@@ -238,7 +238,8 @@ mod tests {
         assert_eq!(text(&["help"]), text(&["--help"]));
         assert_eq!(text(&["help", "search"]), text(&["search", "--help"]));
         assert_eq!(text(&["help", "history", "trend"]), text(&["history", "trend", "--help"]));
-        let none = "there is no help for 'serach': weir --help lists all commands";
+        let none = "there is no help for 'serach': see weir --help, or a topic: load, requests, \
+                    lists, streams, connections, tls, output, server, fleet";
         check_wrong(&["help", "serach"], none);
     }
 

@@ -6,6 +6,7 @@ use weir_text::similar;
 
 use super::request::RequestArgs;
 use super::target::TargetArgs;
+use super::topics;
 use super::wrong::wrong;
 
 /// Checks the words beside the flags: one URL, unless a script gets more.
@@ -56,7 +57,10 @@ const VERBS: [&str; 8] = ["run", "attack", "start", "load", "bench", "test", "ht
 fn of_verb<'a>(first: &str, others: &mut impl Iterator<Item = &'a String>) -> Option<String> {
     if first == "help" {
         let command = others.next()?;
-        return Some(format!("there is no help for '{command}': weir --help lists all commands"));
+        let topics = topics::names().collect::<Vec<_>>().join(", ");
+        return Some(format!(
+            "there is no help for '{command}': see weir --help, or a topic: {topics}"
+        ));
     }
     if !VERBS.contains(&first) {
         return None;
