@@ -40,12 +40,17 @@ const LABELS: [&str; 11] = [
 /// Flags that shorten a load.
 const BRIEFLY: [&str; 4] = ["-n200", "--warmup", "0", "-c4"];
 
+/// The schema that README.md names.
+const SCHEMA: &str = "syntax = \"proto3\"; package shop; message Order { int32 item = 1; }\n\
+                      service Shop { rpc Buy (Order) returns (Order); }\n";
+
 /// The repository's root.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The servers that stand for the README's.
 struct Servers {
     plain: Serve,
+    events: Serve,
     _unix: Served,
     secure: Secure,
     directory: Directory,
@@ -62,6 +67,13 @@ impl Servers {
         fs::write(directory.file("access.log"), logged).expect("a file");
         fs::write(directory.file("routes.jsonl"), "{\"path\": \"/a\"}\n").expect("a file");
         let plain = Serve::start(&["--delay", "300us"]);
+        let events = Serve::start(&["--events", "3", "--gap", "1ms"]);
+        let curl = format!("curl '{0}a'\ncurl -H 'A: b' '{0}b'\n", plain.url());
+        fs::write(directory.file("curl.txt"), curl).expect("a file");
+        let entry = format!("{{\"request\":{{\"method\":\"GET\",\"url\":\"{}\"}}}}", plain.url());
+        let har = format!("{{\"log\":{{\"entries\":[{entry}]}}}}");
+        fs::write(directory.file("session.har"), har).expect("a file");
+        fs::write(directory.file("shop.proto"), SCHEMA).expect("a file");
         let plan = format!("url = \"{}\"\n[vary]\nc = [1, 2]\n", plain.url());
         fs::write(directory.file("sweep.toml"), plan).expect("a file");
         fs::copy(authority.file(), directory.file("ca.pem")).expect("a file");
@@ -69,6 +81,7 @@ impl Servers {
         std::os::unix::fs::symlink(examples, directory.file("examples")).expect("a link");
         Servers {
             plain,
+            events,
             _unix: Served::at(unix, |_| {}),
             secure: Secure::answering(&authority.sign_loopback(), OK),
             directory,
@@ -83,6 +96,9 @@ impl Servers {
             .replace("https://localhost:8443/", &self.secure.url())
             .replace("http://localhost:8080", plain.trim_end_matches('/'))
             .replace("http://localhost:8081", plain.trim_end_matches('/'))
+            .replace("http://localhost:8082/", &self.events.url())
+            .replace("ws://localhost:8080", &format!("ws://{authority}"))
+            .replace("serve -l 127.0.0.1:8080", "serve -l 127.0.0.1:0")
             .replace("-l 127.0.0.1:8080 -l 127.0.0.1:8081", "-l 127.0.0.1:0")
             .replace("127.0.0.1:8080,127.0.0.2:8080", authority)
             // A busy machine stops the client for longer.
