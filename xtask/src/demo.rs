@@ -11,7 +11,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::guard::Guarded;
-use crate::shell::{build_weir, root, run};
+use crate::shell::{build_demo, root, run};
 
 /// Directory of the demo's documents, from the root of the repository.
 const DOCUMENTS: &str = "demo";
@@ -32,7 +32,7 @@ What to look at: the server stopped for 1.4 s, once, in the middle of the second
 
 /// Builds weir, starts the server, runs the loads, and explains the results.
 pub(crate) fn demo() -> Result<()> {
-    let weir = build_weir()?;
+    let weir = build_demo()?;
     let documents = root()?.join(DOCUMENTS);
     fs::create_dir_all(&documents).context("failed to make the directory of the documents")?;
 

@@ -41,6 +41,14 @@ pub fn build_weir() -> Result<PathBuf> {
     Ok(target_dir()?.join("release").join("weir"))
 }
 
+/// Builds the program for a demonstration, within a few minutes: without optional features and
+/// without optimising across crates. Returns its path. Fails as [`run`] does.
+pub fn build_demo() -> Result<PathBuf> {
+    let build = ["build", "--locked", "--profile", "demo", "--package", "weir-load"];
+    run(cargo(&build)?.args(["--no-default-features", "--bin", "weir"]))?;
+    Ok(target_dir()?.join("demo").join("weir"))
+}
+
 /// Returns the directory in which `cargo xtask setup` puts programs without a system package; `bin`
 /// is below it. Fails as [`root`] does.
 pub fn tools_dir() -> Result<PathBuf> {
