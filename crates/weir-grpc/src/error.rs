@@ -61,10 +61,22 @@ pub enum SchemaError {
     Reflection(String),
 }
 
+/// Most names that a message lists.
+const LISTED_MAX: usize = 10;
+
 /// Returns the end of a message that lists names.
 fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        names => format!("; it has: {}", names.join(", ")),
+    let shown = &names[..names.len().min(LISTED_MAX)];
+    match (shown, names.len() - shown.len()) {
+        ([], _) => String::new(),
+        (shown, 0) => format!("; it has: {}", shown.join(", ")),
+        (shown, more) => format!("; it has: {}, and {more} more", shown.join(", ")),
     }
+}
+
+/// Returns a text of several lines as one.
+#[cfg(feature = "schema")]
+pub(crate) fn one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("; ")
 }

@@ -15,6 +15,15 @@ mod method;
 #[cfg(feature = "schema")]
 mod schema;
 
+#[cfg(feature = "schema")]
+mod descriptors;
+#[cfg(feature = "schema")]
+mod edition_text;
+#[cfg(feature = "schema")]
+mod editions;
+#[cfg(feature = "schema")]
+mod pool;
+
 mod method_name;
 mod reflection_version;
 mod schema_file;
@@ -26,6 +35,8 @@ mod error;
 pub use absent::{Method, Reflection, Schema};
 pub use compression::gzip;
 pub use error::SchemaError;
+#[cfg(feature = "schema")]
+use error::one_line;
 #[cfg(feature = "schema")]
 pub use method::Method;
 pub use method_name::{MethodKind, MethodName};

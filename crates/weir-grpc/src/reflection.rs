@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 
 use prost::Message;
-use prost_reflect::DescriptorPool;
-use prost_reflect::prost_types::FileDescriptorProto;
-use protox::file::{FileResolver, GoogleFileResolver};
 
-use crate::{Schema, SchemaError};
+use crate::descriptors::FileDescription;
+use crate::pool::{google_file, pool_of};
+use crate::{Schema, SchemaError, one_line};
 
 /// Most files of a service.
 const FILES_MAX: usize = 10_000;
@@ -17,7 +16,7 @@ const FILES_MAX: usize = 10_000;
 #[derive(Debug)]
 pub struct Reflection {
     service: String,
-    files: BTreeMap<String, FileDescriptorProto>,
+    files: BTreeMap<String, FileDescription>,
     /// The next request; `None` if nothing is missing.
     next: Option<Query>,
     /// True once the service is found to be missing.
@@ -73,17 +72,18 @@ impl Reflection {
                     (self.next, self.is_missing) = (Some(Query::Services), true);
                     Ok(())
                 }
-                _ => Err(SchemaError::Reflection(message)),
+                Some(Query::File(name)) => Err(self.lacks(&name, &message)),
+                _ => Err(SchemaError::Reflection(one_line(&message))),
             };
         }
         for file in response.files.unwrap_or_default().file {
-            let file = FileDescriptorProto::decode(&file[..]).map_err(invalid)?;
-            self.files.insert(file.name().to_owned(), file);
+            let file = FileDescription::decode(&file[..]).map_err(invalid)?;
+            self.files.insert(file.name.clone(), file);
         }
         if let Some(Query::File(name)) = &self.next
             && !self.files.contains_key(name)
         {
-            return Err(SchemaError::Reflection(format!("the server does not have {name}")));
+            return Err(self.lacks(name, "it sent another file"));
         }
         if self.files.len() > FILES_MAX {
             return Err(SchemaError::Reflection(format!("more than {FILES_MAX} files")));
@@ -97,10 +97,7 @@ impl Reflection {
     /// # Errors
     /// If they do not fit together.
     pub fn finish(self) -> Result<Schema, SchemaError> {
-        let mut pool = DescriptorPool::new();
-        let failed =
-            |error: prost_reflect::DescriptorError| SchemaError::Reflection(error.to_string());
-        pool.add_file_descriptor_protos(self.files.into_values()).map_err(failed)?;
+        let pool = pool_of(self.files).map_err(SchemaError::Reflection)?;
         Ok(Schema::of_pool(pool, "the server"))
     }
 
@@ -110,9 +107,17 @@ impl Reflection {
         loop {
             let mut imports = self.files.values().flat_map(|file| &file.dependency);
             let name = imports.find(|name| !self.files.contains_key(*name))?.clone();
-            let Ok(file) = GoogleFileResolver::new().open_file(&name) else { return Some(name) };
-            self.files.insert(name, file.file_descriptor_proto().clone());
+            let Some(file) = google_file(&name) else { return Some(name) };
+            self.files.insert(name, file);
         }
+    }
+
+    /// Returns the error of an import that the server does not send, for this reason.
+    fn lacks(&self, name: &str, reason: &str) -> SchemaError {
+        let is_importer = |file: &&FileDescription| file.dependency.iter().any(|one| one == name);
+        let importer = self.files.values().find(is_importer).map_or("a file", |file| &file.name);
+        let text = format!("the server lacks {name}, which {importer} imports: {reason}");
+        SchemaError::Reflection(one_line(&text))
     }
 }
 
@@ -172,6 +177,7 @@ struct ReflectionFailure {
 mod tests {
     use super::*;
     use crate::SchemaFile;
+    use crate::descriptors::DescriptorSet;
 
     const BASE: &str = "syntax = \"proto3\"; package p; import \"google/protobuf/empty.proto\";
         message A { int32 n = 1; google.protobuf.Empty e = 2; }";
@@ -179,7 +185,7 @@ mod tests {
         service S { rpc Get(A) returns (A); }";
 
     /// Returns the response of a server with these files, each alone.
-    fn answer(files: &[FileDescriptorProto], request: &[u8]) -> Vec<u8> {
+    fn answer(files: &[FileDescription], request: &[u8]) -> Vec<u8> {
         let request = ReflectionRequest::decode(request).expect("a request");
         let mut response = ReflectionResponse::default();
         let name = match (&request.file_containing_symbol, &request.file_by_filename) {
@@ -192,7 +198,7 @@ mod tests {
                 return response.encode_to_vec();
             }
         };
-        match files.iter().find(|file| file.name() == name) {
+        match files.iter().find(|file| file.name == name) {
             Some(file) => {
                 let file = vec![file.encode_to_vec()];
                 response.files = Some(ReflectionFiles { file });
@@ -205,15 +211,14 @@ mod tests {
         response.encode_to_vec()
     }
 
-    fn files() -> Vec<FileDescriptorProto> {
+    fn files() -> Vec<FileDescription> {
         let file = |name: &str, text: &str| SchemaFile {
             name: name.to_owned(),
             content: text.as_bytes().to_owned(),
         };
         let files = vec![file("service.proto", SERVICE), file("base.proto", BASE)];
         let schema = Schema::compile(files, Box::new(|_| None)).expect("valid");
-        let pool = DescriptorPool::decode(&schema.descriptor_set()[..]).expect("valid");
-        pool.file_descriptor_protos().cloned().collect()
+        DescriptorSet::decode(&schema.descriptor_set()[..]).expect("valid").file
     }
 
     #[test]
@@ -238,5 +243,37 @@ mod tests {
         let request = reflection.request().expect("a request");
         let error = reflection.receive(&answer(&[], &request)).expect_err("no such service");
         assert_eq!(error.to_string(), "no service \"p.T\" in the server; it has: p.S");
+    }
+
+    /// Returns the error of the calls to a server with these files.
+    fn failed(files: &[FileDescription]) -> String {
+        let mut reflection = Reflection::new("p.S");
+        while let Some(request) = reflection.request() {
+            if let Err(error) = reflection.receive(&answer(files, &request)) {
+                return error.to_string();
+            }
+        }
+        reflection.finish().expect_err("they are wrong").to_string()
+    }
+
+    #[test]
+    fn a_missing_import_is_named_with_its_importer() {
+        let mut files = files();
+        files.retain(|file| file.name != "base.proto");
+        let text =
+            "reflection: the server lacks base.proto, which service.proto imports: not found";
+        assert_eq!(failed(&files), text);
+    }
+
+    #[test]
+    fn an_unknown_syntax_is_named_with_its_file() {
+        let mut files = files();
+        let base = files.iter_mut().find(|file| file.name == "base.proto").expect("it is one");
+        base.syntax = Some("proto9".to_owned());
+        let text = failed(&files);
+        assert!(
+            text.starts_with("reflection: base.proto has syntax \"proto9\", and weir"),
+            "{text}"
+        );
     }
 }

@@ -1,11 +1,18 @@
 //! A schema: files with services and messages, compiled or decoded.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use prost::Message;
 use prost_reflect::{DescriptorPool, ServiceDescriptor};
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
-use crate::{ImportedFile, Method, MethodName, SchemaError, SchemaFile};
+use crate::descriptors::{DescriptorSet, FileDescription};
+use crate::edition_text::EditionText;
+use crate::editions;
+use crate::pool::pool_of;
+use crate::{ImportedFile, Method, MethodName, SchemaError, SchemaFile, one_line};
 
 /// Services, methods and messages.
 #[derive(Clone, Debug)]
@@ -29,28 +36,18 @@ impl Schema {
         let place = names.join(", ");
         let (texts, sets): (Vec<SchemaFile>, Vec<SchemaFile>) =
             files.into_iter().partition(|file| is_proto(&file.name));
-        let mut pool = DescriptorPool::new();
+        let mut described = BTreeMap::new();
         for set in sets {
-            pool.decode_file_descriptor_set(&set.content[..]).map_err(|error| {
+            let decoded = DescriptorSet::decode(&set.content[..]).map_err(|error| {
                 SchemaError::Compile(format!("{} is no descriptor set: {error}", set.name))
             })?;
+            add(&mut described, decoded);
         }
         if !texts.is_empty() {
-            let names: Vec<String> = texts.iter().map(|file| file.name.clone()).collect();
-            let mut resolver = ChainFileResolver::new();
-            resolver.add(SchemaSources { files: texts, import });
-            resolver.add(GoogleFileResolver::new());
-            let mut compiler = protox::Compiler::with_file_resolver(resolver);
-            compiler.include_imports(true);
-            for name in names {
-                compiler.open_file(&name).map_err(|error| compile_error(&name, &error))?;
-            }
-            let compiled = compiler.file_descriptor_set();
-            let failed = |error: prost_reflect::DescriptorError| {
-                SchemaError::Compile(one_line(&error.to_string()))
-            };
-            pool.add_file_descriptor_set(compiled).map_err(failed)?;
+            add(&mut described, compiled(texts, import)?);
         }
+        let failed = |reason| SchemaError::Compile(format!("{place}: {reason}"));
+        let pool = pool_of(described).map_err(failed)?;
         Ok(Schema { pool, place })
     }
 
@@ -86,6 +83,46 @@ impl Schema {
     }
 }
 
+/// Adds the files of a set whose names are new.
+fn add(files: &mut BTreeMap<String, FileDescription>, set: DescriptorSet) {
+    for file in set.file {
+        files.entry(file.name.clone()).or_insert(file);
+    }
+}
+
+/// Compiles texts, and returns them with their imports.
+fn compiled(
+    texts: Vec<SchemaFile>,
+    import: Box<ImportedFile>,
+) -> Result<DescriptorSet, SchemaError> {
+    let names: Vec<String> = texts.iter().map(|file| file.name.clone()).collect();
+    let editions = Arc::default();
+    let mut resolver = ChainFileResolver::new();
+    resolver.add(SchemaSources { files: texts, import, editions: Arc::clone(&editions) });
+    resolver.add(GoogleFileResolver::new());
+    let mut compiler = protox::Compiler::with_file_resolver(resolver);
+    let known = || editions.lock().unwrap_or_else(PoisonError::into_inner);
+    for name in names {
+        compiler.open_file(&name).map_err(|error| {
+            let hint = if known().is_empty() { "" } else { EDITION_HINT };
+            compile_error(&name, &error, hint)
+        })?;
+    }
+    let bytes = compiler.descriptor_pool().encode_to_vec();
+    let set = DescriptorSet::decode(&bytes[..]);
+    let mut set = set.map_err(|error| SchemaError::Compile(error.to_string()))?;
+    for file in &mut set.file {
+        if let Some(edition) = known().get(&file.name) {
+            editions::set_edition(file, *edition);
+        }
+    }
+    Ok(set)
+}
+
+/// Advice for a text of an edition that does not compile.
+const EDITION_HINT: &str = "; the syntax of editions is compiled as far as proto3 has it: give a \
+                            descriptor set, which protoc writes";
+
 /// True if a file with this name has the text of a schema.
 fn is_proto(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "proto")
@@ -95,6 +132,8 @@ fn is_proto(name: &str) -> bool {
 struct SchemaSources {
     files: Vec<SchemaFile>,
     import: Box<ImportedFile>,
+    /// Editions of the texts that are of one, by their names.
+    editions: Arc<Mutex<BTreeMap<String, i32>>>,
 }
 
 impl FileResolver for SchemaSources {
@@ -108,23 +147,23 @@ impl FileResolver for SchemaSources {
         let content = own.map(|file| file.content.clone()).or_else(|| (self.import)(name));
         let content = content.ok_or_else(|| protox::Error::file_not_found(name))?;
         let text = String::from_utf8(content).map_err(protox::Error::new)?;
-        File::from_source(name, &text)
+        let Some(edition) = EditionText::of(&text) else { return File::from_source(name, &text) };
+        let number = edition.number().map_err(protox::Error::new)?;
+        self.editions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_owned(), number);
+        File::from_source(name, &edition.as_proto3())
     }
 }
 
-fn compile_error(name: &str, error: &protox::Error) -> SchemaError {
+fn compile_error(name: &str, error: &protox::Error, hint: &str) -> SchemaError {
     let place = error.file().unwrap_or(name);
     // Its Debug form has the line.
     let text = format!("{error:?}");
     let text = one_line(&text);
     SchemaError::Compile(match text.contains(place) {
-        true => text,
-        false => format!("{place}: {text}"),
+        true => format!("{text}{hint}"),
+        false => format!("{place}: {text}{hint}"),
     })
-}
-
-/// Returns a text of several lines as one.
-fn one_line(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    lines.join("; ")
 }

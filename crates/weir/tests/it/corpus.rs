@@ -88,6 +88,11 @@ fn expectations() {
 }
 
 #[test]
+fn schema() {
+    replay("schema", 10, checks::schema);
+}
+
+#[test]
 fn script_values() {
     replay("script_values", 10, checks::script_values);
 }
@@ -141,6 +146,7 @@ fn nothing_is_left_out() {
         "http1_response",
         "raw_requests",
         "read_head",
+        "schema",
         "script_values",
         "sse",
         "tls_records",

@@ -4,6 +4,7 @@
 mod certificate;
 mod document;
 mod expectations;
+mod schema;
 mod script;
 mod tls;
 
@@ -13,6 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 pub(crate) use certificate::certificate;
 pub(crate) use document::{BASE, document};
 pub(crate) use expectations::expectations;
+pub(crate) use schema::schema;
 pub(crate) use script::script_values;
 pub(crate) use tls::tls_records;
 

@@ -1,0 +1,8 @@
+//! A descriptor set, and a server's reflection, fed any bytes.
+#![no_main]
+
+#[path = "../../crates/weir/tests/it/checks/mod.rs"]
+#[expect(dead_code, reason = "each user of the module uses a part of it")]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::schema(input));
