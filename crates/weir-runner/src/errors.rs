@@ -72,7 +72,7 @@ pub struct NotStarted(pub Vec<String>);
 
 /// A thread that could not be started.
 #[derive(Debug, thiserror::Error)]
-#[error("a thread cannot be started: {0}; raise the limit (ulimit -u, pids.max)")]
+#[error("a thread cannot be started: {0}; raise the limit (ulimit -u, ulimit -v, pids.max)")]
 pub struct NoThread(pub io::Error);
 
 /// A signal that came before anything was measured.

@@ -29,7 +29,7 @@ mod stdout;
 mod terminal;
 mod timers;
 
-pub use allocator::map_large_blocks;
+pub use allocator::{NotingAllocator, end_without_memory, map_large_blocks};
 pub use clocks::{clock_resolution_ns, monotonic_ns, realtime_ns, thread_cpu_ns};
 pub use cpu_time::{CpuTime, process_cpu_time, thread_cpu_time};
 pub use cpus::{online_cpus, pin_to_cpu, usable_cpus};

@@ -33,6 +33,13 @@ const MACHINE: u8 = 71;
 /// A result that could not be written.
 pub(crate) const NOT_WRITTEN: u8 = 74;
 
+/// The end without memory: a limit of the machine or of the user, and no failure of weir's.
+pub(crate) const OUT_OF_MEMORY: (&str, i32) = (
+    "error: out of memory: the limit of this process is too small; raise it (ulimit -v, \
+     memory.max), or use fewer connections (-c) and threads (-t)\n",
+    MACHINE as i32,
+);
+
 /// The code of an error that prevented a report. An error without its own kind is a usage error,
 /// which the user can correct.
 pub(crate) fn of_error(error: &anyhow::Error) -> u8 {

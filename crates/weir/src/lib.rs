@@ -54,6 +54,9 @@ pub use dry_run::dry_run;
 /// Runs the command line of this process and returns its exit code.
 pub fn main() -> ExitCode {
     Signals::ignore_failed_writes();
+    let (line, status) = exit::OUT_OF_MEMORY;
+    // Without it the end is SIGABRT, as before.
+    let _not_set = weir_sys::end_without_memory(line, status);
     name_settings(names::flag);
     let argv: Vec<OsString> = env::args_os().collect();
     let result = match compat::command_line_of(&argv) {

@@ -3,6 +3,9 @@
 
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: weir_sys::NotingAllocator = weir_sys::NotingAllocator;
+
 fn main() -> ExitCode {
     weir::main()
 }
