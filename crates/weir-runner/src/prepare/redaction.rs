@@ -3,12 +3,14 @@
 
 mod secrets;
 
+mod bodies;
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use weir_result::document::{Input, Polls, Preflight, ServerSection};
-use weir_result::{ExpectPlan, ListPlan, MissExample, Note, RequestPlan};
+use weir_result::{ExpectPlan, Header, ListPlan, MissExample, Note, RequestPlan};
 use weir_text::brief;
 
 use crate::spec::credentials::{self, REDACTED};
@@ -118,6 +120,16 @@ impl Redaction {
         !self.is_off && (credentials::is_name(name) || is_given())
     }
 
+    /// True if the value of a header field is a credential.
+    fn is_secret_value(&self, name: &str, value: &str) -> bool {
+        let is_token = || {
+            // A word of the command line has a flag before the name.
+            name.to_ascii_lowercase().ends_with(credentials::SUBPROTOCOLS)
+                && credentials::has_unknown_subprotocol(value)
+        };
+        self.is_header(name) || (!self.is_off && is_token())
+    }
+
     fn is_parameter(&self, name: &str) -> bool {
         self.is_header(&credentials::percent_decoded(name))
     }
@@ -135,8 +147,10 @@ impl Redaction {
 
     /// Redacts the request for the plan.
     pub(crate) fn request(&self, mut request: RequestPlan) -> RequestPlan {
-        for header in request.headers.iter_mut().filter(|header| self.is_header(&header.name)) {
-            header.value = REDACTED.to_owned();
+        for Header { name, value } in &mut request.headers {
+            if self.is_secret_value(name, value) {
+                *value = REDACTED.to_owned();
+            }
         }
         request
     }
@@ -207,7 +221,7 @@ impl Redaction {
         }
         spec.target.url = self.url(&spec.target.url);
         for header in &mut spec.request.headers {
-            header.value = match self.is_header(&header.name) {
+            header.value = match self.is_secret_value(&header.name, &header.value) {
                 true => REDACTED.to_owned(),
                 false => self.without_secrets(std::mem::take(&mut header.value)),
             };
@@ -292,7 +306,19 @@ impl Redaction {
 
     /// Redacts a value that the user gave, which is no prose.
     fn value(&self, text: &str) -> String {
-        self.without_secrets(self.parameters_of(text, false, |_| ()))
+        let text = self.without_members(text);
+        self.without_secrets(self.parameters_of(&text, false, |_| ()))
+    }
+
+    /// Replaces the values of secret names in JSON and XML.
+    fn without_members(&self, text: &str) -> String {
+        let (mut written, mut end) = (String::with_capacity(text.len()), 0);
+        for place in bodies::secret_values(text, |name| self.is_header(name)) {
+            let quote = if text[place.clone()].starts_with('"') { "\"" } else { "" };
+            written += &format!("{}{quote}{REDACTED}{quote}", &text[end..place.start]);
+            end = place.end;
+        }
+        written + &text[end..]
     }
 
     /// Removes the secrets from a text, and the userinfo of any URL in it.
@@ -317,7 +343,7 @@ impl Redaction {
             let name = before.rsplit(|c: char| !is_name_char(c)).next().unwrap_or_default();
             // A host may have the name of such a header.
             let is_host = before[..before.len() - name.len()].ends_with("://");
-            let is_header = self.is_header(name)
+            let is_header = self.is_secret_value(name, &word[at + 1..])
                 || self.names.iter().any(|of| name.to_ascii_lowercase().ends_with(of));
             is_header && !is_host
         });
@@ -419,8 +445,6 @@ fn is_name_char(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use weir_result::Header;
-
     use super::*;
     use crate::spec::{InputFile, RedactionSpec, ScriptSpec};
 

@@ -46,6 +46,34 @@ const NAME_WORDS: [&str; 4] = ["jwt", "pass", "pwd", "sig"];
 const HARMLESS: [&str; 6] =
     ["continuationtoken", "nexttoken", "pagetoken", "nextpagetoken", "pwd", "oldpwd"];
 
+/// Header field with the names of subprotocols, in lower case, among which browsers send tokens: their API for
+/// WebSocket sets no other field.
+pub(crate) const SUBPROTOCOLS: &str = "sec-websocket-protocol";
+
+/// Registered and common names of subprotocols: no tokens.
+const SUBPROTOCOL_NAMES: [&str; 20] = [
+    "actioncable-v1-json",
+    "amqp",
+    "graphql-transport-ws",
+    "graphql-ws",
+    "jmap",
+    "mqtt",
+    "ocpp1.6",
+    "ocpp2.0",
+    "ocpp2.0.1",
+    "ocpp2.1",
+    "sip",
+    "soap",
+    "v10.stomp",
+    "v11.stomp",
+    "v12.stomp",
+    "wamp",
+    "wamp.2.cbor",
+    "wamp.2.json",
+    "wamp.2.msgpack",
+    "xmpp",
+];
+
 /// Beginnings of tokens that say by themselves what they are.
 const TOKEN_STARTS: [&str; 13] = [
     "AKIA",
@@ -77,6 +105,12 @@ pub fn is_name(name: &str) -> bool {
         || NAME_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known));
     // `http://h/token` before an equals sign is no name.
     (is_known || is_collector) && !name.contains('/') && !HARMLESS.contains(&flat.as_str())
+}
+
+/// True if a list of subprotocols has one that is no known name, and so may be a token.
+pub(crate) fn has_unknown_subprotocol(value: &str) -> bool {
+    let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
+    names.into_iter().any(|name| !SUBPROTOCOL_NAMES.contains(&name))
 }
 
 /// Returns the credentials in an environment, longest first: the values of variables with the name
@@ -129,6 +163,21 @@ pub fn without_userinfo(text: &str) -> String {
         rest = after;
     }
     written + rest
+}
+
+/// Returns a message with `[redacted]` for all that may be a user name and a password before a
+/// host, also without a scheme: `me:pass@h`.
+pub fn without_userinfo_in_message(text: &str) -> String {
+    let is_border = |c: char| c.is_whitespace() || "\"'`()<>,=".contains(c);
+    let redacted = without_userinfo(text);
+    let words = redacted.split_inclusive(is_border).map(|word| {
+        let is_user = |(before, _): (&str, &str)| before.contains(':') && !before.contains("://");
+        match word.rsplit_once('@').is_some_and(is_user) {
+            true => without_any_userinfo(word),
+            false => word.to_owned(),
+        }
+    });
+    words.collect()
 }
 
 /// Returns a word that was to be a URL with `[redacted]` for all that may be a user name and a
@@ -242,6 +291,35 @@ mod tests {
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
         let expected = ["Authorization=Basic%20SECRET,a=b", "Basic SECRET", "postgres"];
         assert_eq!(of_environment(variables.into_iter()), expected);
+    }
+
+    #[test]
+    fn messages_lose_user_names_and_passwords() {
+        for (text, shown) in [
+            (
+                "--script \"http://me:p@h/\" is no file",
+                "--script \"http://[redacted]@h/\" is no file",
+            ),
+            ("invalid --duration: me:p@h (use 30s)", "invalid --duration: [redacted]@h (use 30s)"),
+            ("option '--bogus=me:p@h'", "option '--bogus=[redacted]@h'"),
+            ("--body @file: line 3: a@b.c", "--body @file: line 3: a@b.c"),
+            ("http://h/a@b and http://h:80/", "http://h/a@b and http://h:80/"),
+        ] {
+            assert_eq!(without_userinfo_in_message(text), shown);
+        }
+    }
+
+    #[test]
+    fn subprotocols_without_a_name_of_their_own_are_credentials() {
+        for (value, expected) in [
+            ("graphql-transport-ws", false),
+            ("mqtt, v12.stomp", false),
+            ("", false),
+            ("chat", true),
+            ("graphql-ws, SECRET", true),
+        ] {
+            assert_eq!(has_unknown_subprotocol(value), expected, "{value}");
+        }
     }
 
     #[test]

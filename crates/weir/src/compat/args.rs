@@ -187,10 +187,12 @@ fn add_header(headers: &mut Vec<(String, String)>, line: &OsStr) -> Result<(), S
     Ok(())
 }
 
-/// Returns a malformed header for a message, without the value of a credential.
+/// Returns a malformed header for a message, without its value, which may be a credential.
 fn without_value(line: &str) -> String {
     match line.split_once([' ', ':', '=']) {
-        Some((name, _)) if credentials::is_name(name) => format!("{name} {REDACTED}"),
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            format!("{name} {REDACTED}")
+        }
         _ => line.to_owned(),
     }
 }

@@ -10,6 +10,7 @@ use weir_result::Document;
 use crate::support::directory::Directory;
 use crate::support::process::{Output, Process};
 use crate::support::raw::Raw;
+use crate::support::served::Served;
 use crate::support::weir::WEIR;
 
 /// The secret that must not be in any output.
@@ -127,7 +128,6 @@ fn run_with(files: &[(&str, &str)], case: &[&str], more: &[&str], answer: &'stat
         }
         Ok(())
     });
-    let directory = Directory::new();
     let url = server.url();
     for (file, content) in files {
         let content = content.replace("AUTHORITY", server.authority());
@@ -136,7 +136,16 @@ fn run_with(files: &[(&str, &str)], case: &[&str], more: &[&str], answer: &'stat
     let words =
         case.iter().map(|word| word.replace("URL", &url).replace("AUTHORITY", server.authority()));
     let mut command = Command::new(WEIR);
-    command.current_dir(directory.path()).args(words).args(more);
+    command.args(words).args(more);
+    let (output, files) = outputs(&mut command);
+    drop(server);
+    Left { output, files, sent: receiver.iter().collect() }
+}
+
+/// Runs a load with every file that weir can write. Returns what it printed, and the files.
+fn outputs(command: &mut Command) -> (Output, Vec<(String, Vec<u8>)>) {
+    let directory = Directory::new();
+    command.current_dir(directory.path());
     let files = ["-o", "run.json", "--raw", "rows.parquet", "--junit", "run.xml"];
     for (format, _) in EXPORTS {
         command.args(["--export", &format!("{format}=run.{format}")]);
@@ -145,11 +154,10 @@ fn run_with(files: &[(&str, &str)], case: &[&str], more: &[&str], answer: &'stat
     command.env("GITHUB_STEP_SUMMARY", directory.file("summary.md"));
     command.env("LISTED", SECRET);
     command.args(files).args(["--assert", "errors == 0", "-n", "2", "-c1", "--witness", "off"]);
-    let output = Process::start(&mut command).wait();
+    let output = Process::start(command).wait();
     let read = |name: String| (name.clone(), fs::read(directory.file(&name)).expect("it is there"));
     let files = directory.names().into_iter().map(read).collect();
-    drop(server);
-    Left { output, files, sent: receiver.iter().collect() }
+    (output, files)
 }
 
 impl Left {
@@ -279,6 +287,95 @@ fn credentials_of_lists_are_written_nowhere() {
     }
 }
 
+/// The protocol of a place's server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spoken {
+    Http,
+    WebSocket,
+    Grpc,
+}
+
+/// Further places of a secret, with the protocol of the server. The last word is its URL; FILE is
+/// a file with the text behind it.
+const PLACES: [(Spoken, &[&str]); 21] = [
+    (Spoken::Http, &["-b", r#"{"user": "a", "password": "SECRET-e3b0c442"}"#]),
+    (Spoken::Http, &["-b", r#"{"id": {{seq}}, "token": "SECRET-e3b0c442"}"#]),
+    (Spoken::Http, &["-b", "user=a&api_key=SECRET-e3b0c442"]),
+    (Spoken::Http, &["-b", "<a><b:Password>SECRET-e3b0c442</b:Password></a>"]),
+    (Spoken::Http, &["--form-field", "user=a", "--form-field", "password=SECRET-e3b0c442"]),
+    (Spoken::Http, &["-H", "Sec-WebSocket-Protocol: SECRET-e3b0c442"]),
+    (Spoken::Http, &["--note", "deploy-token=SECRET-e3b0c442"]),
+    (Spoken::Http, &["--from", "FILE", "curl -u me:SECRET-e3b0c442 AUTHORITY"]),
+    (
+        Spoken::Http,
+        &["--from", "FILE", "curl -H 'Authorization: Bearer SECRET-e3b0c442' AUTHORITY"],
+    ),
+    (Spoken::Http, &["--from", "FILE", "curl -H 'X-Api-Key: SECRET-e3b0c442' AUTHORITY"]),
+    (Spoken::Http, &["--from", "FILE", "curl --oauth2-bearer SECRET-e3b0c442 AUTHORITY"]),
+    (Spoken::Http, &["--from", "FILE", "curl -b 'id=SECRET-e3b0c442' AUTHORITY"]),
+    (Spoken::Http, &["--from", "FILE", r#"curl -d '{"password": "SECRET-e3b0c442"}' AUTHORITY"#]),
+    (Spoken::Http, &["--from", "FILE", "curl -d 'password=SECRET-e3b0c442' AUTHORITY"]),
+    (Spoken::WebSocket, &["-b", "hi", "-H", "Sec-WebSocket-Protocol: chat, SECRET-e3b0c442"]),
+    (Spoken::WebSocket, &["-b", "hi", "-HSec-WebSocket-Protocol:mqtt,SECRET-e3b0c442"]),
+    (Spoken::WebSocket, &["-b", r#"{"type": "login", "token": "SECRET-e3b0c442"}"#]),
+    (Spoken::WebSocket, &["-b", r#"{"id": {{seq}}, "token": "SECRET-e3b0c442"}"#]),
+    (Spoken::Grpc, &["-b", r#"{"name": "a", "token": "SECRET-e3b0c442"}"#]),
+    (Spoken::Grpc, &["-b", "{}", "-H", "authorization: Bearer SECRET-e3b0c442"]),
+    (Spoken::Grpc, &["-b", "{}", "-H", "x-api-key: SECRET-e3b0c442"]),
+];
+
+const LOGIN: &str = "syntax = \"proto3\"; message Login { string name = 1; string token = 2; }
+service Users { rpc In(Login) returns (Login); rpc Many(stream Login) returns (Login); }";
+
+#[test]
+fn no_place_of_a_secret_shows_it() {
+    let (given, server) = (Directory::new(), Served::plainly());
+    let (list, proto) = (given.file("list"), given.file("login.proto"));
+    fs::write(&proto, LOGIN).expect("the directory is the test's own");
+    let authority = server.url().trim_start_matches("http://").to_owned();
+    let many = r#"{"token": "SECRET-e3b0c442"} {"name": "b", "token": "SECRET-e3b0c442"}"#;
+    let many: (Spoken, &[&str]) = (Spoken::Grpc, &["--grpc", "Users/Many", "-b", many]);
+    for (spoken, words) in PLACES.into_iter().chain([many]) {
+        let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        if words[1] == "FILE" {
+            let line = words.pop().expect("a line").replace("AUTHORITY", &server.url());
+            fs::write(&list, line).expect("the directory is the test's own");
+            words[1].clone_from(&list);
+        } else {
+            let scheme = if spoken == Spoken::WebSocket { "ws" } else { "http" };
+            words.push(format!("{scheme}://{authority}"));
+        }
+        if spoken == Spoken::Grpc {
+            words.extend(["--proto".to_owned(), proto.clone()]);
+            if words[0] != "--grpc" {
+                words.extend(["--grpc".to_owned(), "Users/In".to_owned()]);
+            }
+        }
+        let (output, files) = outputs(Command::new(WEIR).args(&words).arg("--no-verdict"));
+        assert_eq!(output.code(), 0, "{words:?}: {output:?}");
+        assert!(files.len() > EXPORTS.len(), "{words:?}: {output:?}");
+        for (name, bytes) in &files {
+            check_clean(&format!("{name} of {words:?}"), bytes);
+        }
+        let left = Left { output, files, sent: Vec::new() };
+        check_clean("metadata", parquet_metadata(&left).as_bytes());
+        let command = left.document().run.command.expect("it is known");
+        let is_there = words[1] == list || command.join(" ").contains("[redacted]");
+        assert!(is_there, "{words:?}: {command:?}");
+        for print in ["--print-plan", "--print-spec"] {
+            let mut command = Command::new(WEIR);
+            let output = Process::start(command.args(&words).arg(print)).wait();
+            assert_eq!(output.code(), 0, "{print} {words:?}: {output:?}");
+            // A list's content is none of the specification.
+            check_clean(&format!("{print} {words:?}"), output.stdout.as_bytes());
+            check_clean("stderr", output.stderr.as_bytes());
+        }
+        for (stream, text) in [("stdout", &left.output.stdout), ("stderr", &left.output.stderr)] {
+            check_clean(&format!("{stream} of {words:?}"), text.as_bytes());
+        }
+    }
+}
+
 /// Key-value pairs of the rows' file, which may be encoded in it.
 fn parquet_metadata(left: &Left) -> String {
     let directory = Directory::new();
@@ -363,6 +460,11 @@ fn errors_of_dialects_repeat_none_either() {
         &["http://me:SECRET-e3b0c442@h:x/"],
         &["http://me:SECRET-e3b0c442@no.such.host.invalid/"],
         &["-H", "Authorization SECRET-e3b0c442", "http://127.0.0.1:1/"],
+        &["-H", "X-Mine SECRET-e3b0c442", "http://127.0.0.1:1/"],
+        &["-s", "http://me:SECRET-e3b0c442@h/", "http://127.0.0.1:1/"],
+        &["-d", "me:SECRET-e3b0c442@h", "http://127.0.0.1:1/"],
+        &["-c", "me:SECRET-e3b0c442@h", "http://127.0.0.1:1/"],
+        &["--bogus=http://me:SECRET-e3b0c442@h", "http://127.0.0.1:1/"],
     ] {
         let mut command = Command::new(WEIR);
         let output =

@@ -4,7 +4,7 @@ use serde_json::Value;
 use weir_list::{Row, RowBody};
 use weir_result::Header;
 
-use super::Redaction;
+use super::{Redaction, bodies};
 use crate::spec::credentials::{self, REDACTED};
 use crate::spec::{BodySpec, FormValue, RequestSpec};
 
@@ -21,8 +21,12 @@ impl Redaction {
     fn secrets_of(&self, request: &RequestSpec, url: &str) -> Vec<String> {
         let mut secrets: Vec<String> = Vec::new();
         for Header { name, value } in &request.headers {
-            if self.is_header(name) && !value.is_empty() {
+            if self.is_secret_value(name, value) && !value.is_empty() {
                 secrets.push(value.clone());
+                // Each subprotocol that may be a token.
+                let parts = value.split(',').filter(|_| !self.is_header(name)).map(str::trim);
+                let tokens = parts.filter(|part| credentials::has_unknown_subprotocol(part));
+                secrets.extend(tokens.map(str::to_owned));
                 // The token without its scheme, and the value of a cookie without its name.
                 secrets.extend(value.split_once(' ').map(|(_, token)| token.trim().to_owned()));
                 let pairs = value.split(';').filter_map(|pair| pair.split_once('='));
@@ -53,36 +57,23 @@ impl Redaction {
         self.parameters_of(url, false, |value| values.push(value.to_owned()));
         secrets.extend(values);
         // The field of a template is no secret, its value is.
-        let is_field = |secret: &str| secret.starts_with("{{") && secret.ends_with("}}");
-        secrets
-            .retain(|secret| secret.len() >= credentials::ANYWHERE_MIN_BYTES && !is_field(secret));
+        let is_long = |secret: &String| secret.len() >= credentials::ANYWHERE_MIN_BYTES;
+        secrets.retain(|secret| is_long(secret) && !bodies::is_field(secret));
         secrets
     }
 
-    /// Returns the values of secret names in a body, which is JSON or a form.
+    /// Returns the values of secret names in a body: of JSON, of XML or of a form.
     fn secrets_of_body(&self, body: &str) -> Vec<String> {
         let mut secrets = Vec::new();
-        match serde_json::from_str::<Value>(body) {
-            Ok(json) => self.secrets_of_json(&json, &mut secrets),
-            Err(_) => drop(self.parameters_of(body, false, |value| secrets.push(value.to_owned()))),
-        }
-        secrets
-    }
-
-    /// Adds the text in the members of JSON whose name is secret.
-    fn secrets_of_json(&self, json: &Value, secrets: &mut Vec<String>) {
-        match json {
-            Value::Array(items) => items.iter().for_each(|it| self.secrets_of_json(it, secrets)),
-            Value::Object(members) => {
-                for (name, member) in members {
-                    match member {
-                        Value::String(text) if self.is_header(name) => secrets.push(text.clone()),
-                        _ => self.secrets_of_json(member, secrets),
-                    }
-                }
+        for place in bodies::secret_values(body, |name| self.is_header(name)) {
+            let value = &body[place];
+            secrets.push(value.trim_matches('"').to_owned());
+            if let Ok(json) = serde_json::from_str(value) {
+                texts_of(&json, &mut secrets);
             }
-            _ => {}
         }
+        let _redacted = self.parameters_of(body, false, |value| secrets.push(value.to_owned()));
+        secrets
     }
 
     /// Returns the values of expectations that are credentials, as [`Redaction::line`] finds them.
@@ -136,6 +127,16 @@ impl Redaction {
     }
 }
 
+/// Adds the texts in a value of JSON.
+fn texts_of(json: &Value, texts: &mut Vec<String>) {
+    match json {
+        Value::Array(items) => items.iter().for_each(|item| texts_of(item, texts)),
+        Value::Object(members) => members.values().for_each(|member| texts_of(member, texts)),
+        Value::String(text) => texts.push(text.clone()),
+        _ => {}
+    }
+}
+
 /// Puts the longest first, each once.
 fn sort_secrets(secrets: &mut Vec<String>) {
     secrets.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
@@ -155,8 +156,12 @@ mod tests {
         let check = |body: &str, secrets: &[&str]| {
             assert_eq!(redaction.secrets_of_body(body), secrets, "{body}");
         };
-        check(r#"{"user": "annabel", "password": "SECRET"}"#, &["SECRET"]);
-        check(r#"[{"a": {"Mine": "x\"y"}}, {"token": ["z"], "api_key": 7}]"#, &["x\"y"]);
+        check(r#"{"user": "annabel", "password": "SECRET"}"#, &["SECRET", "SECRET"]);
+        check(
+            r#"[{"a": {"Mine": "x\"y"}}, {"token": ["z"], "api_key": 7}]"#,
+            &["x\\\"y", "x\"y", "[\"z\"]", "z", "7"],
+        );
+        check(r#"{"id":{{seq}},"token":"one"} {"token":"two"}"#, &["one", "one", "two", "two"]);
         check("a=1&access_token=SECRET&mine=x", &["SECRET", "x"]);
         check("no form, no JSON", &[]);
     }
