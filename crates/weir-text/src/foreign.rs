@@ -10,9 +10,27 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     replaced(text, |_| false)
 }
 
-/// Returns the same for text of several lines: line feeds and tabs are kept.
+/// Head of the calls that led to an error of a script, a line of its own.
+const CALLS: &str = "stack traceback:";
+
+/// Beginnings of workflow commands of GitHub Actions, which takes them from indented lines too.
+const COMMANDS: [&str; 2] = ["::", "##["];
+
+/// Returns the same for text of several lines. Tabs are kept, and each line feed before a line that
+/// is indented, as those of a message are, and is no workflow command: a line feed from outside
+/// begins no line that looks like another message.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    replaced(text, |c| matches!(c, '\n' | '\t'))
+    let kept = |(at, c): (usize, char)| match c {
+        '\t' => true,
+        '\n' => {
+            let behind = &text[at + 1..];
+            let is_indented = behind.starts_with([' ', '\t']) || behind.starts_with(CALLS);
+            let begin = behind.trim_start();
+            is_indented && !COMMANDS.iter().any(|command| begin.starts_with(command))
+        }
+        _ => false,
+    };
+    replaced(text, kept)
 }
 
 /// Greatest length of a text in a report, in characters: more than any sensible URL or command.
@@ -56,10 +74,12 @@ pub fn is_unprintable(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn replaced(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let is_foul = |c: char| is_unprintable(c) && !stays(c);
-    if text.chars().any(is_foul) {
-        Cow::Owned(text.chars().map(|c| if is_foul(c) { '?' } else { c }).collect())
+/// Replaces the unprintable characters of a text, but those that stay, by their place.
+fn replaced(text: &str, stays: impl Fn((usize, char)) -> bool) -> Cow<'_, str> {
+    let is_foul = |(at, c): (usize, char)| is_unprintable(c) && !stays((at, c));
+    if text.char_indices().any(is_foul) {
+        let shown = |(at, c)| if is_foul((at, c)) { '?' } else { c };
+        Cow::Owned(text.char_indices().map(shown).collect())
     } else {
         Cow::Borrowed(text)
     }
@@ -97,6 +117,9 @@ mod tests {
             ("µs → 漢字", "µs → 漢字", "µs → 漢字"),
             ("\u{1b}[31mred\u{7f}", "?[31mred?", "?[31mred?"),
             ("a\r\n\tb", "a???b", "a?\n\tb"),
+            ("a\n  b\nerror: c", "a?  b?error: c", "a\n  b?error: c"),
+            ("a\n \t::error::b\n##[c", "a? ?::error::b?##[c", "a? \t::error::b?##[c"),
+            ("a\nstack traceback:\n\tb", "a?stack traceback:??b", "a\nstack traceback:\n\tb"),
             ("\u{85}\u{9b}1m", "??1m", "??1m"),
             ("\u{61c}\u{200e}\u{200f}\u{200d}", "???\u{200d}", "???\u{200d}"),
             ("\u{202a}\u{202e}\u{2066}\u{2069}", "????", "????"),

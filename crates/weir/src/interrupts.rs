@@ -63,7 +63,7 @@ impl SignalState {
             // Until the exit, the locks keep other threads from the next stage and from new files.
             let _none_left = self.temporaries.remove();
             tui::restore();
-            terminal::eprint_lines(format_args!("\n{message}"));
+            terminal::eprint_on_new_line(message);
             std::process::exit(exit::of_signal(signal).into());
         });
     }

@@ -36,7 +36,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use weir_runner::credentials;
 use weir_sys::Signals;
 use weir_text::name_settings;
 
@@ -69,8 +68,7 @@ pub fn main() -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         let prefix = if exit::is_of_signal(&error) { "" } else { "error: " };
-        let error_text = credentials::without_userinfo(&format!("{error:#}"));
-        terminal::eprint_lines(format_args!("{prefix}{error_text}"));
+        terminal::eprint_lines(format_args!("{prefix}{error:#}"));
         ExitCode::from(exit::of_error(&error))
     })
 }

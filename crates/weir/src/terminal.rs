@@ -1,7 +1,8 @@
 //! Output to the user: the only place that writes to standard output and standard error, except for
 //! the progress line. A missing reader causes no panic and does not end the run. Control characters
-//! from elsewhere never reach standard error.
+//! from elsewhere, line ends included, never reach standard error, and no password of a URL does.
 
+use std::env;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -9,21 +10,27 @@ use std::process::ExitCode;
 
 use weir_runner::credentials;
 use weir_sys::Stdout;
-use weir_text::{printable, printable_lines};
+use weir_text::{is_unprintable, printable, printable_lines};
 
 use crate::errors::NotWritten;
 use crate::exit;
 
 /// Writes a line to standard error. Without a reader, the line is lost.
 pub(crate) fn eprint_line(line: impl Display) {
-    let line = line.to_string();
+    let line = credentials::without_userinfo_in_message(&line.to_string());
     to_stderr(&format!("{}\n", printable(&line)));
 }
 
-/// Writes text of several lines, such as the calls that led to an error.
+/// Writes text of several lines, such as the calls that led to an error; further lines are
+/// indented.
 pub(crate) fn eprint_lines(text: impl Display) {
-    let text = text.to_string();
+    let text = credentials::without_userinfo_in_message(&text.to_string());
     to_stderr(&format!("{}\n", printable_lines(&text)));
+}
+
+/// Writes a line below one that a terminal may have begun, such as `^C`.
+pub(crate) fn eprint_on_new_line(line: &str) {
+    to_stderr(&format!("\n{}\n", printable(line)));
 }
 
 /// Prints a warning on standard error, as one line.
@@ -71,17 +78,28 @@ pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
     printable(&name.as_ref().to_string_lossy()).into_owned()
 }
 
+/// True for a character that does not stand in the parser's output.
+fn is_foul(c: char) -> bool {
+    is_unprintable(c) && c != '\n'
+}
+
 /// Prints the output of the command-line parser: help and version to standard output, errors to
 /// standard error.
 pub(crate) fn print_parse_result(error: &clap::Error) -> ExitCode {
     let text = error.render();
-    let plain = credentials::without_userinfo(&text.to_string());
-    let is_clean = plain == text.to_string() && printable_lines(&plain) == plain;
-    let has_colour = std::env::var_os("NO_COLOR").is_none();
+    let plain = credentials::without_userinfo_in_message(&text.to_string());
+    // The parser repeats words of the command line, and has lines of its own.
+    let has_lines = env::args_os().any(|word| word.to_string_lossy().contains('\n'));
+    let plain = match has_lines {
+        true => format!("{}\n", printable(plain.trim_end())),
+        false => plain,
+    };
+    let is_clean = plain == text.to_string() && !plain.contains(is_foul);
+    let has_colour = env::var_os("NO_COLOR").is_none();
     if error.use_stderr() {
         match is_clean && has_colour && io::stderr().is_terminal() {
             true => to_stderr(&text.ansi().to_string()),
-            false => to_stderr(&printable_lines(&plain)),
+            false => to_stderr(&plain.replace(is_foul, "?")),
         }
         return ExitCode::from(exit::USAGE);
     }

@@ -221,10 +221,9 @@ pub(crate) fn print_failure(document: &Document, strict: Option<Grade>) {
 /// Prints the failures of the script or the list during the load, with the calls that led to them.
 pub(crate) fn print_source_failures(finished: &Finished) {
     for (failure, calls) in &finished.source_failures {
-        terminal::eprint_line(format_args!("error: {failure}"));
-        if !calls.is_empty() {
-            terminal::eprint_lines(calls);
-        }
+        // In one text: each line of the calls is checked to be one.
+        let line_end = if calls.is_empty() { "" } else { "\n" };
+        terminal::eprint_lines(format_args!("error: {failure}{line_end}{calls}"));
     }
 }
 

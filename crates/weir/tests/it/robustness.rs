@@ -360,6 +360,55 @@ fn nothing_that_a_script_or_a_name_says_is_obeyed() {
     }
 }
 
+/// The standard library would end it by SIGABRT.
+#[test]
+fn a_limit_of_the_memory_ends_with_a_message() {
+    let mut command = Command::new("sh");
+    let line =
+        "ulimit -v 900000; exec \"$0\" -n1 --body-size 880M --no-preflight http://127.0.0.1:9/";
+    let output = Process::start(command.args(["-c", line, WEIR])).wait();
+    assert_eq!(output.code(), 71, "{output:?}");
+    let last = output.stderr.lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: out of memory: ") && last.contains("ulimit -v"), "{output:?}");
+}
+
+/// A line feed of others in an error begins no line: GitHub Actions would obey it as a command.
+#[test]
+fn no_error_passes_on_a_line_of_others() {
+    const FORGED: &str = "::error::forged";
+    let (server, directory) = (Raw::answering(OK), Directory::new());
+    let routes = directory.file("routes");
+    let route = format!(r#"{{"path": "/", "delay": "a\n{FORGED}\nb"}}"#);
+    fs::write(&routes, route).expect("writable");
+    let script = directory.file("script.lua");
+    let text = format!("function response() error('a\\n{FORGED}\\n\\t{FORGED}') end");
+    fs::write(&script, text).expect("writable");
+    let thread = directory.file("init.lua");
+    fs::write(&thread, format!("function init() error('a\\n{FORGED}') end")).expect("writable");
+    let rate = format!("1\n{FORGED}");
+    let name = format!("--none\n{FORGED}");
+    let url = server.url();
+    for (words, more) in [
+        ("serve --routes", vec![&routes]),
+        (&format!("{SHORT} -s"), vec![&script, &url]),
+        (&format!("{SHORT} -s"), vec![&thread, &url]),
+        ("--compat wrk -d1 -t1 -c1 -s", vec![&script, &url]),
+        ("--compat wrk -d", vec![&rate, &url]),
+        ("-R", vec![&rate, &url]),
+        ("-n1", vec![&name, &url]),
+        ("--compat wrk", vec![&name, &url]),
+        ("--spec", vec![&name]),
+    ] {
+        let more: Vec<&str> = more.into_iter().map(String::as_str).collect();
+        let output = weir(words, &more);
+        assert_ne!(output.code(), 0, "{words}: {output:?}");
+        assert!(output.stderr.contains("forged") || words == "--spec", "{words}: {output:?}");
+        let is_command = |line: &str| line.trim_start().starts_with("::");
+        let printed = output.stderr.lines().chain(output.stdout.lines());
+        assert!(!printed.into_iter().any(is_command), "{words}: {output:?}");
+    }
+}
+
 /// Appends [`EVIL`] to every text at and below `pointer` for which the document stays valid.
 fn poison(whole: &mut Value, pointer: &str, poisoned: &mut usize) {
     let Some(value) = whole.pointer_mut(pointer) else { return };
