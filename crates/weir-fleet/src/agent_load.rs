@@ -11,6 +11,7 @@ use weir_runner::{
 };
 use weir_sys::Signal;
 
+use crate::agent_log::AgentLog;
 use crate::agent_rows::AgentRows;
 use crate::agent_runner::RunnerAtGate;
 use crate::bus::Bus;
@@ -27,6 +28,7 @@ pub(crate) struct RunPlace {
     pub(crate) bus: Arc<Bus>,
     pub(crate) run: RunId,
     pub(crate) sender: Sender,
+    pub(crate) log: AgentLog,
 }
 
 /// Reports the progress of a load to the coordinator, and keeps its intervals.
@@ -39,7 +41,7 @@ struct Reporter<'p> {
 
 impl Reporter<'_> {
     fn send(&self, news: AgentNews) {
-        let RunPlace { bus, run, sender } = self.place;
+        let RunPlace { bus, run, sender, .. } = self.place;
         let progress = AgentProgress { run: run.clone(), news };
         bus.send(progress_of(&sender.agent), sealed(sender.incarnation, progress));
     }
@@ -108,6 +110,7 @@ impl AgentLoad {
         let carry_out = move || {
             let done = carry_out(&place, &order, its_http, &*runner(its_gate), &its_interrupts);
             let kept = done.and_then(|document| {
+                place.log.measured(&place.run, &document);
                 let (text, name) = (serde_json::to_vec(&document)?, result_of(&place.sender.agent));
                 place.bus.keep(&place.run, &name, &text).context("the result is lost")
             });
@@ -182,6 +185,7 @@ fn carry_out(
         spec.http.version = http;
     }
     let prepared = runner.prepare(&spec, &mut Silent)?;
+    place.log.planned(&place.run, prepared.plan());
     let intervals = IntervalStore::start(&place.bus, &place.run, &place.sender.agent);
     let mut reporter = Reporter { place, http, intervals };
     let path = order.work.rows.as_ref();

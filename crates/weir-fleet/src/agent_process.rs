@@ -10,6 +10,7 @@ use weir_text::setting::AGENT_PERMIT;
 
 use crate::agent::{Agent, AgentAction};
 use crate::agent_load::{AgentLoad, LoadEvent, RunPlace};
+use crate::agent_log::{AgentLog, LogWriter};
 use crate::agent_runner::RunnerAtGate;
 use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::envelope::{from_agent, opened, sealed, to_agent};
@@ -62,6 +63,7 @@ pub struct AgentProcess {
     bus: Arc<Bus>,
     messages: Receiver<BusMessage>,
     load: Option<AgentLoad>,
+    log: AgentLog,
 }
 
 impl AgentProcess {
@@ -88,7 +90,13 @@ impl AgentProcess {
             bus,
             messages,
             load,
+            log: AgentLog::default(),
         })
+    }
+
+    /// Writes a line for each run, refusal and change of the bus.
+    pub fn log_to(&mut self, write: LogWriter) {
+        self.log = AgentLog::to(write);
     }
 
     /// Takes part in runs until `signal` returns the name of one, or until the first one is over. A
@@ -121,6 +129,7 @@ impl AgentProcess {
     }
 
     fn receive(&mut self, BusMessage { at_ns, event }: BusMessage) -> Vec<AgentAction> {
+        self.log.bus(&event);
         let BusEvent::Received { subject, payload } = event else { return Vec::new() };
         match opened::<ToAgent>(&subject, &payload) {
             Some((to, message)) if to.incarnation == self.incarnation => {
@@ -154,6 +163,7 @@ impl AgentProcess {
     }
 
     fn act(&mut self, action: AgentAction) {
+        self.log.action(&action);
         let name = &self.settings.name;
         match action {
             AgentAction::Send(message) => {
@@ -189,7 +199,8 @@ impl AgentProcess {
             return;
         }
         let runner = Arc::clone(&settings.runner);
-        let place = RunPlace { bus: Arc::clone(&self.bus), run: order.run.clone(), sender };
+        let (bus, run, log) = (Arc::clone(&self.bus), order.run.clone(), self.log.clone());
+        let place = RunPlace { bus, run, sender, log };
         self.load = Some(AgentLoad::prepare(place, order, runner));
     }
 }

@@ -32,6 +32,12 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 const PING_EVERY: Duration = Duration::from_secs(1);
 const RECONNECT_WITHIN: Duration = Duration::from_secs(2);
 
+/// Time between the first attempts, their number, which last longer than a lease, and the greatest
+/// time between two of the others, each twice as long as the one before.
+const RECONNECT_AGAIN: Duration = Duration::from_millis(200);
+const QUICK_ATTEMPTS: usize = 60;
+const RECONNECT_SLOWEST: Duration = Duration::from_secs(10);
+
 /// Longest part of a kept value in one message, in bytes: a server takes messages of 1 MiB unless
 /// its configuration says otherwise.
 const CHUNK: usize = 512 << 10;
@@ -365,7 +371,14 @@ fn options(name: &str, access: &BusAccess, events: Sender<BusMessage>) -> Connec
             let _unheard = event.map(|event| report(&events, event));
             async {}
         })
-        .reconnect_delay_callback(|_| STORE_AGAIN)
+        .reconnect_delay_callback(reconnect_delay)
+}
+
+/// Returns the time before a further attempt to connect. A bus that is away for less than a lease
+/// is found at once; one that has removed this identity is not asked five times a second for ever.
+fn reconnect_delay(attempts: usize) -> Duration {
+    let further = attempts.saturating_sub(QUICK_ATTEMPTS).min(10) as u32;
+    (RECONNECT_AGAIN * 2_u32.pow(further)).min(RECONNECT_SLOWEST)
 }
 
 fn report(events: &Sender<BusMessage>, event: BusEvent) -> Result<()> {
@@ -379,4 +392,20 @@ fn stream_of(run: &str) -> String {
 /// Digest of a value: what was stored is what was sent.
 fn digest(value: &[u8]) -> String {
     weir_runner::sha256(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_are_quick_for_a_lease_and_rare_after_it() {
+        let seconds = |attempts| reconnect_delay(attempts).as_secs_f64();
+        assert_eq!(
+            [0, 1, 60, 61, 63, 66, 1_000_000].map(seconds),
+            [0.2, 0.2, 0.2, 0.4, 1.6, 10.0, 10.0]
+        );
+        let quick: Duration = (1..=QUICK_ATTEMPTS).map(reconnect_delay).sum();
+        assert!(quick.as_nanos() > u128::from(crate::LEASE_NS), "{quick:?}");
+    }
 }

@@ -15,6 +15,7 @@ mod message;
 mod weights;
 
 mod agent_load;
+mod agent_log;
 mod agent_process;
 mod agent_rows;
 mod agent_runner;
@@ -39,6 +40,7 @@ mod resume;
 mod status;
 
 pub use agent::{Agent, AgentAction};
+pub use agent_log::LogWriter;
 pub use agent_process::{AgentProcess, AgentSettings};
 pub use agent_runner::{RunnerAtGate, on_this_machine};
 pub use bus::{Bus, BusEvent, BusMessage};

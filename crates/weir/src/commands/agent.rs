@@ -43,8 +43,11 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<ExitCode> {
         is_once: args.once,
     };
     let is_ended = || received.get().is_some();
-    let agent = within(args.bus_within, is_ended, || AgentProcess::start(settings.clone()))?;
+    let mut agent = within(args.bus_within, is_ended, || AgentProcess::start(settings.clone()))?;
     if !args.quiet {
+        agent.log_to(Arc::new(|line| {
+            terminal::eprint_line(format_args!("{} {line}", weir_runner::now()));
+        }));
         terminal::eprint_line(format_args!("agent {name} waits for runs on {shown}"));
         terminal::eprint_line(format_args!("targets: {targets}"));
     }
