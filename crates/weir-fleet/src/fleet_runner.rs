@@ -99,8 +99,9 @@ impl FleetRunner {
     }
 
     /// Returns the runner that plans for the agents.
-    fn planner(&self) -> LocalRunner {
-        LocalRunner { access: MachineAccess::ByAgents, ..self.settings.local.clone() }
+    fn planner(&self, agents: &[AgentFacts]) -> LocalRunner {
+        let access = MachineAccess::ByAgents { are_here: are_here(agents) };
+        LocalRunner { access, ..self.settings.local.clone() }
     }
 
     /// Waits for the agents of a run.
@@ -233,8 +234,9 @@ impl Runner for FleetRunner {
     ) -> Result<Box<dyn PreparedRun>, Error> {
         check_spec(spec, self.settings.watched_by)?;
         let gathered = self.gather()?;
-        let mut spec = planned_for(spec, &gathered, &self.planner(), observer)?;
-        let local = self.planner().prepare(&spec, observer)?;
+        let planner = self.planner(&gathered.hellos);
+        let mut spec = planned_for(spec, &gathered, &planner, observer)?;
+        let local = planner.prepare(&spec, observer)?;
         // Agents get no page, command or file that they do not read.
         let watched = match self.settings.watched_by {
             WatchPlace::Agents => None,
@@ -283,9 +285,7 @@ fn planned_for(
         );
     }
     if spec.engine.threads.is_none() {
-        let own_clock = clock_name();
-        let here = hellos.iter().all(|hello| hello.clock == own_clock);
-        let threads = match here {
+        let threads = match are_here(hellos) {
             true => local.prepare(&spec, observer)?.plan().threads,
             false => cpus_of(hellos),
         };
@@ -293,6 +293,12 @@ fn planned_for(
         spec.engine.threads = Some((threads.min(connections) / needed).max(1) * needed);
     }
     Ok(spec)
+}
+
+/// True if all agents are on this machine, whose clock they have.
+fn are_here(agents: &[AgentFacts]) -> bool {
+    let own_clock = clock_name();
+    agents.iter().all(|agent| agent.clock == own_clock)
 }
 
 /// Number of CPUs of all machines. Agents with one clock are on one machine.

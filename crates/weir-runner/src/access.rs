@@ -21,7 +21,11 @@ pub enum MachineAccess {
     Limited(Arc<Permissions>),
     /// The runs are planned here and carried out by agents, each with the values of its machine for
     /// `{{env:NAME}}` and `{{file:PATH}}`.
-    ByAgents,
+    ByAgents {
+        /// True if all agents are on this machine. Otherwise no name is resolved here: this machine
+        /// may have neither the names nor a way to the target.
+        are_here: bool,
+    },
 }
 
 impl MachineAccess {
@@ -29,8 +33,13 @@ impl MachineAccess {
     pub(crate) fn permissions(&self) -> Option<&Permissions> {
         match self {
             MachineAccess::Limited(permissions) => Some(permissions),
-            MachineAccess::Full | MachineAccess::ByAgents => None,
+            MachineAccess::Full | MachineAccess::ByAgents { .. } => None,
         }
+    }
+
+    /// True if the target is on no network of this machine, as far as is known here.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        matches!(self, MachineAccess::ByAgents { are_here: false })
     }
 
     /// Returns the value of an environment variable.
@@ -38,7 +47,7 @@ impl MachineAccess {
     /// # Errors
     /// When it may not be read, or there is none; a message for the user.
     pub(crate) fn variable(&self, name: &str) -> Result<String, String> {
-        if let MachineAccess::ByAgents = self {
+        if let MachineAccess::ByAgents { .. } = self {
             return Ok(ELSEWHERE.to_owned());
         }
         let check = |permissions: &Permissions| permissions.check_variable(name);
@@ -51,7 +60,7 @@ impl MachineAccess {
     /// # Errors
     /// When it may not or cannot be read; a message for the user.
     pub(crate) fn text_of(&self, path: &str) -> Result<String, String> {
-        if let MachineAccess::ByAgents = self {
+        if let MachineAccess::ByAgents { .. } = self {
             return Ok(ELSEWHERE.to_owned());
         }
         self.check_file(Path::new(path)).map_err(|error| error.to_string())?;

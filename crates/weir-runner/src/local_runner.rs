@@ -193,6 +193,25 @@ mod tests {
         assert!(error.to_string().contains("values of request.basic_auth"), "{error}");
     }
 
+    #[test]
+    fn a_coordinator_resolves_no_name_of_its_agents() {
+        let mut spec = short("http://no.such.host.invalid:81/", None);
+        let plan = |spec: &RunSpec, are_here| {
+            let access = MachineAccess::ByAgents { are_here };
+            let runner = LocalRunner { access, ..LocalRunner::default() };
+            runner.prepare(spec, &mut Silent).map(|run| run.plan().target.clone())
+        };
+        let target = plan(&spec, false).expect("agents resolve it");
+        assert_eq!((&*target.host, &*target.address), ("no.such.host.invalid", "192.0.2.1:81"));
+        let error = plan(&spec, true).expect_err("agents on this machine do not either");
+        assert!(error.to_string().contains("cannot be resolved"), "{error}");
+        spec.connection.destinations = vec!["other.host.invalid".to_owned()];
+        spec.grpc = Some(GrpcSpec { method: "a.B/C".to_owned(), ..GrpcSpec::default() });
+        plan(&spec, false).expect("agents connect to it, and read its schema");
+        spec = short("http://127.0.0.9:81/", None);
+        assert_eq!(plan(&spec, false).expect("an address").address, "127.0.0.9:81");
+    }
+
     /// Keeps the frames, and the names and nice values of the threads on which they came.
     #[derive(Default)]
     struct Frames(Vec<Frame>, Vec<(String, String)>);

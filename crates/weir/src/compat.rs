@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use weir_runner::{Dialect, RunSpec};
 
 use self::args::{Parsed, parse};
@@ -75,6 +75,15 @@ pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> 
         }
     }
     let Some(dialect) = dialect else { return Ok(None) };
+    let options = kept.iter().take_while(|word| *word != "--").map(|word| word.as_bytes());
+    for flag in ["--agents", "--spec"] {
+        let is_it = |word: &[u8]| {
+            word == flag.as_bytes() || word.starts_with(format!("{flag}=").as_bytes())
+        };
+        if options.clone().any(is_it) {
+            bail!("{flag} is no flag of wrk and wrk2: use it with weir's own, without --compat");
+        }
+    }
     let abort = abort.iter().map(|text| {
         let text = text.to_string_lossy();
         condition(&text).with_context(|| format!("invalid --abort {:?}", shown(&*text)))
@@ -155,6 +164,16 @@ mod tests {
             let error = format!("{:#}", command_line_of(&words(line)).expect_err(line));
             assert!(error.contains("--abort") && error.contains("'errors > 5% for 5s'"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_dialect_has_no_agents() {
+        for line in ["weir --compat wrk --agents 2 u", "weir --agents=2 --compat wrk2 u"] {
+            let error = command_line_of(&words(line)).expect_err(line).to_string();
+            assert!(error.contains("--agents is no flag of wrk"), "{line}: {error}");
+        }
+        check("wrk u -- --agents 2", Some((Dialect::Wrk, "wrk u -- --agents 2")));
+        check("weir --agents 2 u", None);
     }
 
     #[test]

@@ -26,8 +26,8 @@ pub struct FleetFiles {
     pub(super) agents: Vec<FileTexts>,
 }
 
-/// Longest file of an identity, in bytes.
-const FILE_MAX: usize = 64 << 10;
+/// Longest file of an identity, in bytes: the users of 1,000 agents are the longest one, with room.
+const FILE_MAX: usize = 512 << 10;
 
 impl FleetFiles {
     /// Makes a fleet of which nothing else remains.
@@ -152,6 +152,13 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn the_greatest_fleet_has_files() {
+        let agents = (0..1_000).map(|index| format!("a-long-name-of-an-agent-{index}")).collect();
+        let plan = FleetPlan { agents, hosts: Vec::new(), valid: Duration::from_hours(1) };
+        assert_eq!(FleetFiles::fresh(&plan).expect("a place").agents(), 1_000);
+    }
 
     #[test]
     fn a_fresh_fleet_leaves_no_file() {

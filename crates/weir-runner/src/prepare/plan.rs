@@ -85,6 +85,12 @@ pub(crate) fn plan(
         }
         return Ok(planned);
     }
+    if access.is_elsewhere() {
+        let spec = without_server(spec);
+        let unix = spec.target.unix.as_deref();
+        let address = |url: &Url| Ok(vec![url.address_elsewhere(unix)]);
+        return plan_at(&spec, &url, list.as_ref(), on_stuck, load_schema, address);
+    }
     let wait = ServerWait::new(&spec.target);
     let mut note = None;
     let mut planned = plan_at(spec, &url, list.as_ref(), on_stuck, load_schema, |url| {
@@ -179,6 +185,17 @@ pub(crate) fn plan_at(
         ..messages::added_to(Job::new(plan, endpoint, requests.request), spec, calls.as_ref())?
     });
     Ok(Planned { draft, scripts, notes, redaction, inputs, stream })
+}
+
+/// Returns a specification that is planned without its server: agents resolve the names of its
+/// destinations, and read the schema that a server has.
+fn without_server(spec: &RunSpec) -> RunSpec {
+    let mut spec = spec.clone();
+    spec.connection.destinations.clear();
+    if let Some(grpc) = spec.grpc.as_mut().filter(|grpc| grpc.protos.is_empty()) {
+        grpc.is_binary = true;
+    }
+    spec
 }
 
 /// Returns the URL of the plan: that of the server if there is a list.

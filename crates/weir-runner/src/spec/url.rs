@@ -1,6 +1,6 @@
 //! The target: a URL's parts, the addresses to connect to, and the path to request.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -139,6 +139,18 @@ impl Url {
             return Err(failed("it has no address"));
         }
         Ok(addresses.into_iter().map(Endpoint::Tcp).collect())
+    }
+
+    /// Returns the address of the host where it is an address, else one in its place that no host
+    /// has (RFC 5737): other machines resolve the name.
+    pub(crate) fn address_elsewhere(&self, unix: Option<&Path>) -> Endpoint {
+        match unix {
+            Some(path) => Endpoint::Unix(path.to_owned()),
+            None => {
+                let address = self.host.parse().unwrap_or(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
+                Endpoint::Tcp(SocketAddr::new(address, self.port()))
+            }
+        }
     }
 
     /// The target as written in the plan.

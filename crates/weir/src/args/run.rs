@@ -114,9 +114,9 @@ impl RunArgs {
     }
 }
 
-/// Flags that `--spec` allows beside the result's flags: its own, those that give redacted values
-/// or name a command that may run, and those of the machines that carry it out.
-const BESIDE_SPEC: [&str; 19] = [
+/// Flags that `--spec` allows beside those of the result and of the machines that carry it out: its
+/// own, those that give redacted values or name a command that may run.
+const BESIDE_SPEC: [&str; 12] = [
     "spec_file",
     "run_commands",
     "print_plan",
@@ -129,13 +129,6 @@ const BESIDE_SPEC: [&str; 19] = [
     "script",
     "capture",
     "watch_command",
-    "agents",
-    "agent_weight",
-    "agents_within",
-    "bus",
-    "insecure_bus",
-    "on",
-    "on_loss",
 ];
 
 /// Flags of the result that `--selfcheck` without a URL has too.
@@ -156,7 +149,8 @@ fn check_beside_selfcheck(matches: &ArgMatches, command: &Command) -> Result<(),
 /// Refuses flags of the load beside a file that has them all.
 fn check_beside_spec(matches: &ArgMatches, command: &Command) -> Result<(), clap::Error> {
     let of_result = of_result();
-    let others = matches.ids().filter(|id| !of_result.contains(id));
+    let of_fleet = ids_of(FleetArgs::augment_args(Command::new("fleet")));
+    let others = matches.ids().filter(|id| !of_result.contains(id) && !of_fleet.contains(id));
     let others = others.map(Id::as_str).filter(|id| !BESIDE_SPEC.contains(id));
     let text = "cannot be used with --spec: --spec runs the load of its file: leave it out, or \
                 change the file";
@@ -166,8 +160,11 @@ fn check_beside_spec(matches: &ArgMatches, command: &Command) -> Result<(), clap
 
 /// Returns the flags of the result.
 fn of_result() -> Vec<Id> {
-    let of_result = ResultArgs::augment_args(Command::new("result"));
-    of_result.get_arguments().map(|arg| arg.get_id().clone()).collect()
+    ids_of(ResultArgs::augment_args(Command::new("result")))
+}
+
+fn ids_of(group: Command) -> Vec<Id> {
+    group.get_arguments().map(|arg| arg.get_id().clone()).collect()
 }
 
 /// Returns the long name of a flag if the command line has it.
@@ -325,6 +322,9 @@ mod tests {
         let words = "--spec s.json -q -L -o x.json --assert p99<1s --strict --listen 127.0.0.1:0 \
                      --run-commands -u me:SECRET http://h/";
         parsed(&words.split(' ').collect::<Vec<_>>()).expect("flags of the result");
+        let words = "--spec s.json --agents 3 --bus tls://h --bus-within 1m --agents-within 1m \
+                     --identity coordinator --on agents --on-loss continue --agent-weight cores";
+        parsed(&words.split(' ').collect::<Vec<_>>()).expect("flags of the machines");
         let error = parsed(&["--run-commands", "http://h/"]).expect_err("there is no file");
         assert!(error.contains("--spec <FILE>"), "{error}");
     }

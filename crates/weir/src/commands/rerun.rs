@@ -69,6 +69,16 @@ fn load(args: &RerunArgs) -> Result<Document> {
         );
     }
     let document = document.with_context(|| format!("{file} cannot be repeated"))?;
+    if let Some(fleet) = &document.fleet {
+        let words = document.run.command.iter().flatten().map(String::as_str);
+        let line = shlex::try_join(words).ok().filter(|line| !line.is_empty());
+        let line = line.map_or_else(String::new, |line| format!(": {line}"));
+        bail!(
+            "{file} is of a run on {} agents, and rerun repeats the run of one machine; give its \
+             command again{line}",
+            fleet.agents.len()
+        );
+    }
     match document.plan.part.is_some() || !document.parts.is_empty() {
         true => Err(anyhow!("{file} is of a run in parts: repeat its parts")),
         false => Ok(document),
