@@ -28,7 +28,7 @@ pub fn end_without_memory(line: &'static str, status: i32) -> io::Result<()> {
     // SAFETY: zero is a valid value of all fields of this structure.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = end as extern "C" fn(libc::c_int) as libc::sighandler_t;
-    // SAFETY: the structure is valid, and the handler calls nothing but what signal-safety(7) lists.
+    // SAFETY: the structure is valid, and the handler calls what signal-safety(7) lists alone.
     check(unsafe { libc::sigaction(libc::SIGABRT, &action, std::ptr::null_mut()) }).map(drop)
 }
 

@@ -46,8 +46,8 @@ const NAME_WORDS: [&str; 4] = ["jwt", "pass", "pwd", "sig"];
 const HARMLESS: [&str; 6] =
     ["continuationtoken", "nexttoken", "pagetoken", "nextpagetoken", "pwd", "oldpwd"];
 
-/// Header field with the names of subprotocols, in lower case, among which browsers send tokens: their API for
-/// WebSocket sets no other field.
+/// Header field with the names of subprotocols, in lower case. Browsers send tokens among them:
+/// their API for WebSocket sets no other field.
 pub(crate) const SUBPROTOCOLS: &str = "sec-websocket-protocol";
 
 /// Registered and common names of subprotocols: no tokens.
