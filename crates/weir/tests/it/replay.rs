@@ -116,7 +116,8 @@ fn a_long_log_in_whole_seconds_is_repeated() {
     let text = (0..5_000).map(line).collect::<String>() + "::1 - - [10/Oct";
     let log = write(&directory, "long.log", &text);
     let output = directory.file("first.json");
-    let words = format!("--no-verdict --replay {log} --speed 4x --group /* -c20 -o {output}");
+    let words =
+        format!("--no-verdict --drain 60s --replay {log} --speed 4x --group /* -c20 -o {output}");
     let first = weir(&words, &[&server.url()]);
     assert_eq!(first.code(), 0, "{first:?}");
     let document = weir_verdict::load(&output).expect("a document");

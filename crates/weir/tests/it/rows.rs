@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::process::Command;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use crate::support::process::Process;
 use crate::support::raw::{OK, Peer, Raw};
 use crate::support::serve::Serve;
 use crate::support::served::Served;
-use crate::support::wait::let_pass;
+use crate::support::wait::{self, let_pass};
 use crate::support::weir::{self, Ran, Running, WEIR};
 
 /// One row, as far as it matters here.
@@ -270,11 +271,12 @@ fn rows_of_a_list_add_up_by_name() {
             assert!(ran.document.accounting.bad_response > 0, "{ran}");
             check(&ran, &slots);
         }
-        let server = Raw::start(Peer::await_close);
-        let flags = format!("-c2 -t2 -R 300 -d400ms --warmup 0 -T 10s --from {list}");
+        let server = Raw::start(silent);
+        let flags = format!("-c2 -t2 -R 300 -d60s --warmup 0 -T 60s --from {list}");
         let flags = format!("{flags} --no-preflight --witness off");
         let (running, directory) = start(engine, &flags, &server.url());
-        let_pass(Duration::from_millis(800));
+        server.await_requests(2);
+        let_pass(OVERDUE);
         running.process.signal(&["INT"]);
         let (ran, slots) = finished((running, directory));
         assert!(ran.document.names.iter().all(|name| name.never_sent > 0), "{ran}");
@@ -282,16 +284,26 @@ fn rows_of_a_list_add_up_by_name() {
     });
 }
 
+/// Reads one request of each connection, and never responds.
+fn silent(peer: &mut Peer) -> io::Result<()> {
+    peer.read_request()?;
+    peer.await_close()
+}
+
+/// Time in which further requests come due while none gets a response.
+const OVERDUE: Duration = Duration::from_millis(200);
+
 #[test]
 fn requests_that_were_never_sent_have_rows() {
     for_each_engine(|engine| {
         for arrivals in ["uniform", "poisson"] {
-            let server = Raw::start(Peer::await_close);
-            let flags = format!("-c2 -t2 -R 300 -d400ms --warmup 0 -T 10s --arrivals {arrivals}");
+            let server = Raw::start(silent);
+            let flags = format!("-c2 -t2 -R 300 -d60s --warmup 0 -T 60s --arrivals {arrivals}");
             let flags = format!("{flags} --no-preflight");
             let (running, directory) = start(engine, &flags, &server.url());
-            // No response ever comes; the rest of the plan is never sent.
-            let_pass(Duration::from_millis(800));
+            // No response ever comes; what is due after the first requests is never sent.
+            server.await_requests(2);
+            let_pass(OVERDUE);
             running.process.signal(&["INT"]);
             let (ran, slots) = finished((running, directory));
             assert!(ran.document.accounting.never_sent > 0, "{ran}");
@@ -306,7 +318,7 @@ fn an_interrupted_run_has_a_whole_file() {
         let server = Served::plainly();
         let (running, directory) =
             start(engine, "-c5 -t2 -d60s --warmup 0 --no-preflight", &server.url());
-        let_pass(Duration::from_millis(500));
+        wait::until("requests", || (server.requests() >= 100).then_some(()));
         running.process.signal(&["INT"]);
         let (ran, slots) = finished((running, directory));
         assert_eq!(ran.code, 130, "{ran}");

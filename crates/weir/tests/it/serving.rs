@@ -88,7 +88,8 @@ fn given_certificates_need_no_authority() {
     let (process, port) = serve(&directory, "--cert cert.pem --key key.pem --http 1.1");
     let file = directory.file("cert.pem");
     let url = format!("https://localhost:{port}/");
-    weir::load("epoll", "-n 20 -c2 --cacert", &[&file, &url]).assert_all_ok();
+    // Handshakes of a busy machine may take longer than the preflight waits once.
+    weir::load("epoll", "-n 20 -c2 --wait-for-server 60s --cacert", &[&file, &url]).assert_all_ok();
     assert_eq!(directory.names(), ["cert.pem", "key.pem"]);
     let (_, stats) = stop(process);
     assert!(stats["requests"].as_u64() >= Some(20), "{stats}");
@@ -140,13 +141,14 @@ fn exchange(url: &str, request: &str) -> String {
     String::from_utf8_lossy(&response).into_owned()
 }
 
-/// The time stamps are the server's own, so the gaps between them do not depend on the reader.
-/// Lateness of one event shortens the next gap, and nothing else.
+/// The time stamps are the server's own: no event leaves before it is due, however late the machine
+/// lets it leave.
 #[test]
 fn events_arrive_in_order_at_their_times() {
     let flags = ["--events", "20", "--first", "30ms", "--gap", "5ms", "--event-cut", "1/2@7"];
     let server = Serve::start(&flags);
     for expected in [20, 7] {
+        let asked_ns = weir_sys::monotonic_ns();
         let response = exchange(&server.url(), "GET /");
         let (head, body) = response.split_once("\r\n\r\n").expect("a head");
         for line in ["Transfer-Encoding: chunked", "Content-Type: text/event-stream"] {
@@ -163,10 +165,10 @@ fn events_arrive_in_order_at_their_times() {
         assert_eq!(numbers, (1..=expected).collect::<Vec<u64>>());
         let stamps: Vec<u64> = events.iter().map(|event| number(event, "sent_ns")).collect();
         assert!(stamps.is_sorted(), "{stamps:?}");
-        // No event leaves early. The first may be late, by which the span is shorter.
-        let span_ns = stamps[stamps.len() - 1] - stamps[0];
-        let planned_ns = (expected - 1) * 5_000_000;
-        assert!(span_ns + 25_000_000 > planned_ns, "{span_ns} of {planned_ns}");
+        for (number, stamp) in (0..).zip(&stamps) {
+            let due_ns = asked_ns + 30_000_000 + number * 5_000_000;
+            assert!(*stamp >= due_ns, "event {number} left {} ns early", due_ns - stamp);
+        }
     }
     let stats = server.stop_with_stats();
     let counts = ["event_streams", "events", "event_streams_cut", "answered", "partial"];

@@ -114,7 +114,7 @@ fn a_page_that_ends_with_its_connection_must_end_in_order() {
         })
     };
     let (whole, cut) = (page(true), page(false));
-    let flags = "-c1 -n 100 --watch-metric up";
+    let flags = "-c1 -n 100 --watch-timeout 60s --watch-metric up";
     let (ca, url, whole_url, cut_url) = (authority.file(), target.url(), whole.url(), cut.url());
     let ran =
         weir::load("epoll", flags, &["--cacert", &ca, "--watch-prometheus", &whole_url, &url]);

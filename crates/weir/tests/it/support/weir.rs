@@ -18,6 +18,10 @@ pub(crate) fn weir(words: &str, more: &[&str]) -> Output {
     Process::start(Command::new(WEIR).args(words.split_whitespace()).args(more)).wait()
 }
 
+/// Flags with sources that are read within a time.
+const WATCHES: [&str; 4] =
+    ["--watch-nginx", "--watch-prometheus", "--access-log", "--watch-command"];
+
 /// A load under way, whose document goes to a file.
 #[derive(Debug)]
 pub(crate) struct Running {
@@ -52,6 +56,11 @@ pub(crate) fn start_by(mut by: Command, engine: &str, words: &str, more: &[&str]
         if !words.contains(&flag) {
             by.args([flag, value]);
         }
+    }
+    // So are the pages and logs of a watched server.
+    let is_watching = words.iter().any(|word| WATCHES.contains(word));
+    if is_watching && !words.contains(&"--watch-timeout") {
+        by.args(["--watch-timeout", "60s"]);
     }
     by.args(words);
     Running { process: Process::start(&mut by), directory }
