@@ -134,10 +134,22 @@ const fn format(
 
 /// Names of formats that the extension of a file stands for. Of several formats with one
 /// extension, the one that people mean.
-const OF_EXTENSIONS: [&str; 7] = ["json", "html", "markdown", "csv", "junit", "hlog", "hgrm"];
+const OF_EXTENSIONS: [&str; 10] =
+    ["json", "html", "markdown", "csv", "junit", "hlog", "hgrm", "jsonl", "text", "prometheus"];
+
+/// Other extensions of formats.
+const OTHER_EXTENSIONS: [(&str, &str); 2] = [("htm", "html"), ("markdown", "md")];
+
+/// Returns the extensions that stand for a format.
+pub fn extensions() -> impl Iterator<Item = &'static str> {
+    let named = |name: &&str| EXPORTERS.into_iter().find(|known| known.name == *name);
+    OF_EXTENSIONS.iter().filter_map(named).map(|known| known.extension)
+}
 
 /// Returns the format that a file's extension stands for, if it stands for one.
 pub fn of_extension(extension: &str) -> Option<Exporter> {
+    let other = OTHER_EXTENSIONS.iter().find(|(other, _)| other.eq_ignore_ascii_case(extension));
+    let extension = other.map_or(extension, |(_, own)| own);
     let mut meant = EXPORTERS.into_iter().filter(|known| OF_EXTENSIONS.contains(&known.name));
     meant.find(|known| known.extension.eq_ignore_ascii_case(extension))
 }

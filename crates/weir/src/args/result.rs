@@ -73,8 +73,8 @@ pub(crate) struct OutputArgs {
           value_name = "FORMAT", help = exporters::HELP)]
     pub(crate) format: Exporter,
     /// Write the result to this file: the JSON document, or by its extension .html (the report
-    /// with plots), .md, .csv, .xml (JUnit), .hlog, .hgrm or .parquet (every request); -: the
-    /// document to standard output, without the report; repeatable
+    /// with plots), .txt, .md, .csv, .xml (JUnit), .jsonl, .hlog, .hgrm, .prom or .parquet (every
+    /// request); -: the document to standard output, without the report; repeatable
     #[arg(id = "output", short, long = "output", value_name = "FILE",
           value_parser = output(Output::of_run))]
     pub(crate) files: Vec<Output>,

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use weir_report::{Exporter, exporters};
+use weir_text::printable;
 
 use super::exports::{Export, ROWS_EXTENSION, extension_of};
+use crate::terminal::shown;
 
 /// Where `-o` writes a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,16 +21,27 @@ pub(crate) enum Output {
 
 impl Output {
     /// Returns the output of a run.
-    #[expect(clippy::unnecessary_wraps, reason = "clap's parsers of values may fail")]
+    ///
+    /// # Errors
+    /// When the extension is of no format, or the whole name is that of one.
     pub(crate) fn of_run(path: PathBuf) -> Result<Output, String> {
         if is_stdout(&path) {
             return Ok(Output::Stdout);
         }
-        let extension = extension_of(&path).unwrap_or_default();
-        if extension == ROWS_EXTENSION {
-            return Ok(Output::Rows(path));
-        }
-        let format = exporters::of_extension(&extension).unwrap_or(exporters::JSON);
+        let format = match extension_of(&path) {
+            Some(extension) if extension == ROWS_EXTENSION => return Ok(Output::Rows(path)),
+            Some(extension) => exporters::of_extension(&extension).ok_or_else(|| {
+                format!("no format has the extension .{}: {}", printable(&extension), remedy())
+            })?,
+            None if is_format(&path) => {
+                let name = shown(&path);
+                return Err(format!(
+                    "{name} is a format, and no file: name a file, or {}",
+                    remedy()
+                ));
+            }
+            None => exporters::JSON,
+        };
         Ok(Output::Export(Export { flag: "--output", format, path }))
     }
 
@@ -66,6 +79,21 @@ impl Output {
             output => Ok(output),
         }
     }
+}
+
+/// Returns the names that a file of `-o` can have.
+fn remedy() -> String {
+    let known: Vec<String> = exporters::extensions().map(|known| format!(".{known}")).collect();
+    format!("name it {} or .{ROWS_EXTENSION}, or use --export FORMAT=FILE", known.join(", "))
+}
+
+/// True if a file's whole name is that of a format.
+fn is_format(path: &Path) -> bool {
+    let name = path.to_str().unwrap_or_default();
+    name == ROWS_EXTENSION
+        || Exporter::named(name).is_ok()
+        || exporters::of_extension(name).is_some()
+        || ["pdf", "yaml", "yml"].contains(&name)
 }
 
 /// True if a file of this name stands for standard output.
@@ -149,8 +177,10 @@ mod tests {
             ("a", "document"),
             ("a.html/b", "document"),
             (".html", "document"),
-            ("a.out", "document"),
-            ("a.txt", "document"),
+            ("a.txt", "text"),
+            ("a.jsonl", "jsonl"),
+            ("a.prom", "prometheus"),
+            ("a.htm", "html"),
             ("a.html", "html"),
             ("a.b.HTML", "html"),
             ("a.md", "markdown"),
@@ -162,6 +192,22 @@ mod tests {
         ] {
             assert_eq!(format(name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn a_name_of_no_format_is_refused() {
+        for (name, part) in [
+            ("a.pdf", "no format has the extension .pdf: name it .json, .html, "),
+            ("a.yaml", ".jsonl, .txt, .prom or .parquet, or use --export FORMAT=FILE"),
+            ("a.out", "extension .out"),
+            ("csv", "csv is a format, and no file"),
+            ("markdown", "markdown is a format"),
+            ("parquet", "parquet is a format"),
+        ] {
+            let error = Output::of_run(name.into()).expect_err(name);
+            assert!(error.contains(part), "{name}: {error}");
+        }
+        assert!(Output::of_run("/dev/null".into()).is_ok());
     }
 
     #[test]

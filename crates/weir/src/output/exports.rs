@@ -71,8 +71,10 @@ impl Export {
     fn checked(self) -> Result<Export, String> {
         let extension = extension_of(&self.path).unwrap_or_default();
         let is_rows = extension == ROWS_EXTENSION;
-        let is_known = is_rows || exporters::of_extension(&extension).is_some();
-        if !is_known || extension == self.format.extension {
+        // Tables of text go into .txt too.
+        let other = exporters::of_extension(&extension)
+            .filter(|known| *known != self.format && *known != exporters::TEXT);
+        if !is_rows && (other.is_none() || extension == self.format.extension) {
             return Ok(self);
         }
         let (name, own) = (self.format.name, self.format.extension);
@@ -169,7 +171,9 @@ mod tests {
             let error = Export::parse(text).expect_err("it is wrong");
             assert!(error.contains(expected), "{text}: {error}");
         }
-        for text in ["k6=x.json", "html=x", "hgrm=x.txt", "percentiles=x.csv", "html=x.HTML"] {
+        for text in
+            ["k6=x.json", "html=x", "hgrm=x.txt", "percentiles=x.csv", "html=x.HTML", "html=x.htm"]
+        {
             Export::parse(text).expect(text);
         }
     }
