@@ -1,4 +1,4 @@
-//! Lines that never exceed the page: joining, wrapping and colouring.
+//! Lines that never exceed the page, but for words of commands: joining, wrapping and colouring.
 //!
 //! This file does not depend on the content of a line. Text from outside (a URL, a header) cannot
 //! move the cursor or colour anything.
@@ -92,6 +92,11 @@ impl TextPage {
             left -= span.width();
             line.push(span);
         }
+        self.push(line);
+    }
+
+    /// Adds one line as it is.
+    fn push(&mut self, mut line: Vec<Span>) {
         // Blanks at the end of a line are noise in a golden file and in a paste.
         while let Some(last) = line.last_mut() {
             last.text.truncate(last.text.trim_end().len());
@@ -154,16 +159,28 @@ impl TextPage {
     pub(super) fn command(&mut self, label: Span, indent: usize, command: &Span) {
         let words = shell_words(&command.text);
         let widest = words.iter().map(|word| columns(word) + CONTINUED.len()).max().unwrap_or(0);
-        // A word that is cut is no command any more, so a long one may begin further to the left.
-        let indent = if indent + widest > self.width { indent.min(HANGING) } else { indent };
+        // A word that is cut is no command any more, so a long one begins further to the left,
+        // below the label, and may exceed the page.
+        let is_wide = indent + widest > self.width;
+        let (indent, label) = match is_wide && indent > HANGING {
+            true => {
+                self.line([label]);
+                (HANGING, Span::plain(""))
+            }
+            false => (indent, label),
+        };
         let room = self.width - indent;
         let mut lines = match command.width() <= room {
             true => vec![command.text.clone()],
-            false => wrapped(words.into_iter(), room - CONTINUED.len()),
+            false => joined(words.into_iter(), room - CONTINUED.len()),
         };
         let continued = lines.len() - 1;
         lines.iter_mut().take(continued).for_each(|line| line.push_str(CONTINUED));
-        self.paragraph_of(label, indent, lines, command.tone);
+        let mut label = Some(label);
+        for text in lines {
+            let start = label.take().unwrap_or(Span::plain(""));
+            self.push(vec![padded(start, indent), Span { text, tone: command.tone }]);
+        }
     }
 
     /// Adds lines `indent` columns in, the first one after a label.
@@ -197,19 +214,26 @@ const CONTINUED: &str = " \\";
 /// Column of a command with a word that is too wide for the column of the text.
 const HANGING: usize = 4;
 
-/// Joins words to lines of at most `room` columns; there is at least one line.
+/// Joins words, cut if they are wider, to lines of at most `room` columns; there is at least one
+/// line.
 fn wrapped<'a>(words: impl Iterator<Item = &'a str>, room: usize) -> Vec<String> {
+    joined(words.map(|word| shortened(word, room)), room)
+}
+
+/// Joins words to lines of at most `room` columns, unless one word is wider; there is at least one
+/// line.
+fn joined(words: impl Iterator<Item = impl AsRef<str>>, room: usize) -> Vec<String> {
     let mut current = String::new();
     let mut lines = Vec::new();
     for word in words {
-        let word = shortened(word, room);
-        if !current.is_empty() && columns(&current) + 1 + columns(&word) > room {
+        let word = word.as_ref();
+        if !current.is_empty() && columns(&current) + 1 + columns(word) > room {
             lines.push(std::mem::take(&mut current));
         }
         if !current.is_empty() {
             current.push(' ');
         }
-        current.push_str(&word);
+        current.push_str(word);
     }
     lines.push(current);
     lines
