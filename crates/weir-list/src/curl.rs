@@ -6,6 +6,7 @@ mod words;
 use std::io::BufRead;
 
 use crate::lines::Lines;
+use crate::multipart::{self, FormPart, PartContent, multipart_body};
 use crate::{Row, RowBody, RowError};
 use options::{Effect, parse};
 use words::CommandLine;
@@ -64,7 +65,7 @@ struct Made {
     /// Media type of `data`, unless a header gives it.
     media_type: &'static str,
     /// Parts of a form, which becomes a multipart body.
-    parts: Vec<(String, Vec<u8>)>,
+    parts: Vec<FormPart>,
     is_get: bool,
     is_head: bool,
     is_compressed: bool,
@@ -85,7 +86,7 @@ impl Made {
             Effect::Json(bytes) => self.json(bytes)?,
             Effect::File(file) => self.file(file, URLENCODED)?,
             Effect::JsonFile(file) => self.file(file, "application/json")?,
-            Effect::Part(name, value) => self.parts.push((name, value)),
+            Effect::Part(part) => self.parts.push(part),
             Effect::Get => self.is_get = true,
             Effect::Head => self.is_head = true,
             Effect::Compressed => self.is_compressed = true,
@@ -206,9 +207,9 @@ impl Made {
             if self.data.is_some() {
                 return Err("it has both `-F` and `-d`".to_owned());
             }
-            let (media_type, body) = multipart(&self.parts);
+            let (media_type, body) = multipart(std::mem::take(&mut self.parts))?;
             self.add("Content-Type", &media_type);
-            self.data = Some(RowBody::Bytes(body));
+            self.data = Some(body);
         }
         Ok(())
     }
@@ -264,31 +265,25 @@ fn without_globs(path: &str) -> Result<String, String> {
     Ok(literal)
 }
 
-/// Returns the media type and the body of a form (RFC 7578).
-fn multipart(parts: &[(String, Vec<u8>)]) -> (String, Vec<u8>) {
-    let is_within = |boundary: &str| {
-        let boundary = boundary.as_bytes();
-        parts.iter().any(|(_, value)| value.windows(boundary.len()).any(|it| it == boundary))
+/// Returns the media type and the body of a form.
+fn multipart(parts: Vec<FormPart>) -> Result<(String, RowBody), String> {
+    let boundary = multipart::boundary(&parts);
+    let media_type = format!("multipart/form-data; boundary={boundary}");
+    let contents = parts.iter().map(|part| match &part.content {
+        PartContent::Bytes(bytes) => Some((part, bytes.as_slice())),
+        PartContent::File(_) => None,
+    });
+    let body = match contents.collect::<Option<Vec<_>>>() {
+        Some(contents) => RowBody::Bytes(multipart_body(&boundary, contents)?),
+        None => RowBody::Form(boundary, parts),
     };
-    let boundaries = (0_u64..).map(|number| format!("------------------------weir{number:012x}"));
-    let boundary = boundaries.into_iter().find(|boundary| !is_within(boundary));
-    let boundary = boundary.expect("the numbers do not end before the parts do");
-    let mut body = Vec::new();
-    for (name, value) in parts {
-        let name = name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A");
-        let head =
-            format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n");
-        body.extend_from_slice(head.as_bytes());
-        body.extend_from_slice(value);
-        body.extend_from_slice(b"\r\n");
-    }
-    body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    (format!("multipart/form-data; boundary={boundary}"), body)
+    Ok((media_type, body))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Position;
 
     fn read(text: &str) -> Result<Vec<Row>, RowError> {
         let mut lines = Lines::new(text.as_bytes());
@@ -329,7 +324,7 @@ mod tests {
   --data-raw $'{"a":"it\'s \u0021"}' \
   --compressed \
   --insecure"#);
-        assert_eq!((row.line, row.method.as_deref()), (1, Some("PUT")));
+        assert_eq!((row.position, row.method.as_deref()), (1.into(), Some("PUT")));
         assert_eq!(row.target, "https://h.example/api?x=1");
         assert_eq!(bytes(&row), r#"{"a":"it's !"}"#);
         let check = |name, expected| assert_eq!(header(&row, name), Some(expected), "{name}");
@@ -400,6 +395,29 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_forms_may_be_files() {
+        let part = |text: &str| match one(text).body {
+            Some(RowBody::Form(_, parts)) => parts[0].clone(),
+            other => panic!("{text}: {other:?}"),
+        };
+        let check = |text: &str, path: &str, name: Option<&str>, media_type: Option<&str>| {
+            let FormPart { file_name, media_type: found, content, .. } = part(text);
+            assert_eq!(content, PartContent::File(path.to_owned()), "{text}");
+            assert_eq!((file_name.as_deref(), found.as_deref()), (name, media_type), "{text}");
+        };
+        let bytes_type = Some("application/octet-stream");
+        check("curl h -F f=@d/a.bin", "d/a.bin", Some("a.bin"), bytes_type);
+        check("curl h -F f=@a.PNG", "a.PNG", Some("a.PNG"), Some("image/png"));
+        check("curl h -F 'f=@a;type=a/b;filename=x'", "a", Some("x"), Some("a/b"));
+        check(r#"curl h -F 'f=@"a;\"b\",c"'"#, "a;\"b\",c", Some("a;\"b\",c"), bytes_type);
+        check("curl h -F 'f=<a.b'", "a.b", None, None);
+        let text = one(r#"curl h -F 'a={"b":1};type=application/json' -F 'c="d;e"'"#);
+        let body = bytes(&text);
+        assert!(body.contains("Content-Type: application/json\r\n\r\n{\"b\":1}\r\n"), "{body}");
+        assert!(body.contains("name=\"c\"\r\n\r\nd;e\r\n"), "{body}");
+    }
+
+    #[test]
     fn files_are_named_and_not_read() {
         let check = |text: &str, expected| assert_eq!(one(text).body, Some(expected), "{text}");
         check("curl h --data-binary @a.json", RowBody::File("a.json".to_owned()));
@@ -410,11 +428,12 @@ mod tests {
     #[test]
     fn several_requests_of_one_command_are_rows() {
         let rows = read("curl h/a h/b -d x --next h/c\ncurl h/d").expect("rows");
-        let of = |row: &Row| (row.line, row.target.clone(), row.method.clone().expect("one"));
+        let of = |row: &Row| (row.position, row.target.clone(), row.method.clone().expect("one"));
         let found: Vec<_> = rows.iter().map(of).collect();
         let expected = [(1, "a", "POST"), (1, "b", "POST"), (1, "c", "GET"), (2, "d", "GET")];
-        let expected = expected
-            .map(|(line, path, method)| (line, format!("http://h/{path}"), method.to_owned()));
+        let expected = expected.map(|(line, path, method)| {
+            (Position::Line(line), format!("http://h/{path}"), method.to_owned())
+        });
         assert_eq!(found, expected);
     }
 
@@ -435,7 +454,9 @@ mod tests {
         check("curl --http2-prior-knowledge h", "`--http2-prior-knowledge`");
         check("curl -x p:1 h", "`-x`");
         check("curl h -d @a -d b", "one of them a file");
-        check("curl h -F a=@b", "`-F`");
+        check("curl h -F a=@", "`-F` names no file");
+        check("curl h -F a=@b,c", "`-F` names several files");
+        check("curl h -F 'a=b;c'", "`--form-string`");
         check("curl 'h/[1-3]'", "several URLs");
         check(r"curl 'h/\[1\]/{a,b}'", "several URLs");
         check("curl h -H 'a b'", "colon");

@@ -179,6 +179,7 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
+    use crate::Position;
 
     fn index(text: &str, piece: usize) -> RowIndex {
         let mut indexer = RowIndexer::new(ListFormat::Urls).expect("a row is a line");
@@ -216,8 +217,9 @@ mod tests {
                 for row in order {
                     let read = reader.read(row).expect("a row");
                     assert_eq!(read.target, format!("/{row}"));
-                    let line = text.lines().nth(read.line as usize - 1).unwrap_or_default();
-                    assert!(line.contains(&read.target), "line {}: {line}", read.line);
+                    let Position::Line(number) = read.position else { panic!("{read:?}") };
+                    let line = text.lines().nth(number as usize - 1).unwrap_or_default();
+                    assert!(line.contains(&read.target), "line {number}: {line}");
                 }
             }
         }
@@ -266,7 +268,7 @@ mod tests {
     fn a_wrong_row_has_no_index() {
         let open = |text| RowReader::open(str::as_bytes(text), None).expect("rows");
         let error = RowIndex::read(open("GET http://h/\n\nX: 1\n")).expect_err("no target");
-        assert_eq!(error.line, 3);
+        assert_eq!(error.position, 3.into());
         let har = r#"{"log": {"entries": []}}"#;
         assert!(matches!(RowIndex::read(open(har)), Ok(None)));
         let has = |format| RowIndexer::new(format).is_some();

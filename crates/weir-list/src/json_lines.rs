@@ -145,7 +145,7 @@ mod tests {
     fn errors_name_the_line_and_the_field() {
         let check = |text: &str, part: &str| {
             let error = read(text).expect_err("no row");
-            assert_eq!(error.line, 7);
+            assert_eq!(error.position, 7.into());
             assert!(error.text.contains(part), "{text}: {}", error.text);
         };
         check(r#"{"method": "GET"}"#, "missing field `url`");

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read, Seek, SeekFrom};
 
-use crate::RowError;
+use crate::{Position, RowError};
 
 /// Longest line in bytes. A longer body belongs in a file of its own.
 const LINE_MAX: u64 = 16 << 20;
@@ -113,7 +113,8 @@ impl<R: BufRead> Lines<R> {
         let read = (&mut self.input).take(most).read_to_string(&mut rest);
         read.map_err(|error| RowError::new(number, format!("failed to read it: {error}")))?;
         if rest.len() as u64 >= most {
-            return Err(RowError::new(0, format!("it is longer than {} MiB", most >> 20)));
+            let text = format!("it is longer than {} MiB", most >> 20);
+            return Err(RowError::new(Position::Whole, text));
         }
         Ok(rest)
     }

@@ -3,14 +3,34 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::RowError;
 use crate::access_log::method_and_target;
+use crate::har::parsed;
 use crate::json_lines::reason;
 
-/// Fields of a line with its time, its method and its target, in the order of preference.
-const TIMES: [&str; 7] =
-    ["time", "timestamp", "@timestamp", "ts", "msec", "time_iso8601", "time_local"];
-const METHODS: [&str; 2] = ["method", "request_method"];
-const TARGETS: [&str; 4] = ["url", "request_uri", "uri", "path"];
+/// Fields of a line with its time, its method and its target, in the order of preference. The time
+/// of Traefik's `time` is that of its line.
+const TIMES: [&str; 10] = [
+    "StartUTC",
+    "StartLocal",
+    "start_time",
+    "time",
+    "timestamp",
+    "@timestamp",
+    "ts",
+    "msec",
+    "time_iso8601",
+    "time_local",
+];
+const METHODS: [&str; 4] = ["method", "request_method", "RequestMethod", "requestMethod"];
+const TARGETS: [&str; 7] =
+    ["url", "request_uri", "uri", "RequestPath", "requestUrl", "requestURI", "path"];
+
+/// Fields with a request: its line, or an object with method and target, as Caddy writes it.
+const REQUESTS: [&str; 2] = ["request", "httpRequest"];
+
+/// Remedy for an object that lacks a field.
+const RENAME: &str = "name it so, as with jq -c '{time: .t, method: .m, url: .u}' LOG";
 
 /// A request with its time, as texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,23 +47,37 @@ pub(crate) struct LoggedRequest {
 /// If it is no object, or has no time or no request; the text is the reason.
 pub(crate) fn line(text: &str) -> Result<LoggedRequest, String> {
     let object: Map<String, Value> = serde_json::from_str(text).map_err(|error| reason(&error))?;
-    let first = |names: &[&str]| names.iter().find_map(|name| object.get(*name).map(text_of));
-    let time = first(&TIMES).ok_or("it has no time: `time`, `timestamp` or `ts`")?;
-    if let Some(request) = first(&["request"]) {
-        let split = method_and_target(&request);
-        let request = split.map(|(method, target)| (method.to_owned(), target.to_owned()));
-        return Ok(LoggedRequest { time, request });
-    }
-    let target = first(&TARGETS).ok_or("it has no target: `url`, `uri` or `path`")?;
-    let method = first(&METHODS).unwrap_or_else(|| "GET".to_owned());
+    let time = first(&object, &TIMES)
+        .ok_or_else(|| format!("it has no time in `time`, `timestamp` or `ts`: {RENAME}"))?;
+    let (field, fields) = match REQUESTS.iter().find_map(|name| Some((name, object.get(*name)?))) {
+        Some((_, Value::String(line))) => {
+            let split = method_and_target(line);
+            let request = split.map(|(method, target)| (method.to_owned(), target.to_owned()));
+            return Ok(LoggedRequest { time, request });
+        }
+        Some((name, Value::Object(request))) => (format!("in its object `{name}`"), request),
+        _ => ("`request`".to_owned(), &object),
+    };
+    let target = first(fields, &TARGETS).ok_or_else(|| {
+        format!("it has no target in `url`, `uri` or `path`, nor {field}: {RENAME}")
+    })?;
+    let method = first(fields, &METHODS).unwrap_or_else(|| "GET".to_owned());
     Ok(LoggedRequest { time, request: Some((method, target)) })
 }
 
-/// Returns the text of a value. The shortest form of a float has the digits that were written.
-fn text_of(value: &Value) -> String {
+/// Returns the text of the first field of these names that has a value.
+fn first(object: &Map<String, Value>, names: &[&str]) -> Option<String> {
+    let mut values = names.iter().filter_map(|name| object.get(*name));
+    values.find_map(text_of)
+}
+
+/// Returns the text of a text or a number. The shortest form of a float has the digits that were
+/// written.
+fn text_of(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
     }
 }
 
@@ -73,12 +107,9 @@ struct TimedRequest {
 /// Reads the entries of a HAR file.
 ///
 /// # Errors
-/// If it is none: the line and the reason.
-pub(crate) fn archive(text: &str) -> Result<Vec<LoggedRequest>, (u64, String)> {
-    let archive: TimedArchive = serde_json::from_str(text).map_err(|error| {
-        let line = error.line() as u64;
-        (line, format!("it is no HAR file with times: {}", reason(&error)))
-    })?;
+/// If it is none, or an entry lacks its time or request.
+pub(crate) fn archive(text: &str) -> Result<Vec<LoggedRequest>, RowError> {
+    let archive: TimedArchive = parsed(text)?;
     let of_entry = |TimedEntry { started_date_time: time, request }| LoggedRequest {
         time,
         request: Some((request.method, request.url)),

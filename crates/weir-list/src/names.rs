@@ -81,6 +81,12 @@ impl Names {
         &self.names
     }
 
+    /// Returns the text of the first group in which no row is.
+    pub fn unused_group(&self) -> Option<&str> {
+        let texts = self.groups.iter().map(|group| group.text.as_str());
+        texts.into_iter().find(|text| !self.numbers.contains_key(*text))
+    }
+
     /// Returns the name of a row, though the list may not have it.
     fn name<'a>(&'a self, own: Option<&'a str>, method: &str, path: &str) -> Cow<'a, str> {
         let path = path.split(['?', '#']).next().unwrap_or_default();

@@ -5,7 +5,7 @@ use std::io::{BufRead, Seek};
 use std::vec::IntoIter;
 
 use crate::lines::{LinePlace, Lines};
-use crate::{ListFormat, Row, RowError, curl, har, json_lines, urls, vegeta};
+use crate::{ListFormat, Position, Row, RowError, curl, har, json_lines, urls, vegeta};
 
 /// Longest HAR file in bytes.
 pub(crate) const HAR_MAX: u64 = 1 << 30;
@@ -14,6 +14,8 @@ pub(crate) const HAR_MAX: u64 = 1 << 30;
 pub struct RowReader<R> {
     lines: Lines<R>,
     format: ListFormat,
+    /// True if the format was not told by the first line.
+    is_given: bool,
     /// Rows that are read and not taken yet: those of a HAR file, or of a line with several.
     read: IntoIter<Row>,
     /// True if a HAR file has been read.
@@ -28,10 +30,15 @@ impl<R: BufRead> RowReader<R> {
     pub fn open(input: R, format: Option<ListFormat>) -> Result<RowReader<R>, RowError> {
         let mut lines = Lines::new(input);
         let Some(first) = lines.peek_content()? else {
-            return Err(RowError::new(1, "the list has no rows"));
+            return Err(RowError::new(Position::Whole, "it has no rows"));
         };
+        if format.is_none() && is_goreplay(&first.text) {
+            return Err(RowError::new(first.number, GOREPLAY));
+        }
+        let is_given = format.is_some();
         let format = format.unwrap_or_else(|| ListFormat::of(first));
-        Ok(RowReader { lines, format, read: Vec::new().into_iter(), is_whole: false })
+        let read = Vec::new().into_iter();
+        Ok(RowReader { lines, format, is_given, read, is_whole: false })
     }
 
     /// Returns the format of the list.
@@ -53,6 +60,29 @@ impl<R: BufRead> RowReader<R> {
             }
             let Some(rows) = self.read_more()? else { return Ok(None) };
             self.read = rows.into_iter();
+        }
+    }
+
+    /// Checks that a row is a request that can be sent as it stands in the list.
+    fn check(&self, row: &Row) -> Result<(), RowError> {
+        let failed = |text: String| Err(RowError::new(row.position, text));
+        if let Some(blank) = blank_of(&row.target) {
+            let format = self.format.name();
+            let other = if self.is_given { "" } else { "; the list was taken for this format" };
+            let target = weir_text::brief(&row.target);
+            return failed(format!(
+                "{target:?} has {blank} in its URL: write it as %20, or the row as the format \
+                 {format} has it{other}"
+            ));
+        }
+        let is_length = |name: &str| name.eq_ignore_ascii_case("content-length");
+        let length = row.headers.iter().find(|(name, _)| is_length(name));
+        match length {
+            Some((_, length)) if row.body.is_none() && length.trim() != "0" => {
+                let length = weir_text::brief(length);
+                failed(format!("its Content-Length is {length}, and it has no body: give both"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -78,8 +108,14 @@ impl<R: BufRead> RowReader<R> {
         self.lines.place()
     }
 
-    /// Reads the next rows; `None` at the end.
+    /// Reads the next rows, which can be sent as they stand in the list; `None` at the end.
     pub(crate) fn read_more(&mut self) -> Result<Option<Vec<Row>>, RowError> {
+        let Some(rows) = self.read_rows()? else { return Ok(None) };
+        rows.iter().try_for_each(|row| self.check(row))?;
+        Ok(Some(rows))
+    }
+
+    fn read_rows(&mut self) -> Result<Option<Vec<Row>>, RowError> {
         let lines = &mut self.lines;
         if self.format == ListFormat::Har {
             self.is_whole = true;
@@ -102,15 +138,42 @@ impl<R: BufRead> RowReader<R> {
     }
 }
 
+/// The error of a capture of GoReplay.
+const GOREPLAY: &str = "it is a capture of GoReplay, which is no list: write its requests as lines \
+                        of METHOD URL (vegeta-http), or as JSON lines";
+
+/// True if a line begins a message in a capture of GoReplay: kind, identifier, time, length.
+fn is_goreplay(line: &str) -> bool {
+    let mut words = line.split(' ');
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|it| it.is_ascii_digit());
+    matches!(words.next(), Some("1" | "2" | "3"))
+        && words
+            .next()
+            .is_some_and(|id| id.len() >= 16 && id.bytes().all(|it| it.is_ascii_hexdigit()))
+        && words.next().is_some_and(is_number)
+}
+
+/// Returns the name of the first blank of a target outside of its fields; `None` if it has none.
+fn blank_of(target: &str) -> Option<&'static str> {
+    let mut rest = target;
+    loop {
+        let (text, behind) = rest.split_once("{{").unwrap_or((rest, ""));
+        if let Some(found) = text.chars().find(|next| next.is_whitespace() || next.is_control()) {
+            return Some(if found.is_control() { "a control character" } else { "a blank" });
+        }
+        rest = behind.split_once("}}")?.1;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn targets(text: &str) -> Vec<(u64, String)> {
+    fn targets(text: &str) -> Vec<(Position, String)> {
         let mut reader = RowReader::open(text.as_bytes(), None).expect("rows");
         let mut targets = Vec::new();
         while let Some(row) = reader.take().expect("a row") {
-            targets.push((row.line, row.target));
+            targets.push((row.position, row.target));
         }
         targets
     }
@@ -118,8 +181,8 @@ mod tests {
     #[test]
     fn every_format_is_read_by_its_content() {
         let check = |text: &str, expected: &[(u64, &str)]| {
-            let expected: Vec<(u64, String)> =
-                expected.iter().map(|(line, target)| (*line, (*target).to_owned())).collect();
+            let target = |(line, target): &(u64, &str)| ((*line).into(), (*target).to_owned());
+            let expected: Vec<(Position, String)> = expected.iter().map(target).collect();
             assert_eq!(targets(text), expected, "{text}");
         };
         check("# all\n/a\n\n /b?c \n", &[(2, "/a"), (4, "/b?c")]);
@@ -131,8 +194,32 @@ mod tests {
             &[(1, "http://h/a"), (3, "http://h/b"), (3, "http://h/c")],
         );
         let har = r#"{"log": {"entries": [{"request": {"method": "GET", "url": "http://h/a"}}]}}"#;
-        check(har, &[(1, "http://h/a")]);
-        check(&har.replace(", ", ",\n").replace(": ", ":\n"), &[(1, "http://h/a")]);
+        for text in [har, &har.replace(", ", ",\n").replace(": ", ":\n")] {
+            assert_eq!(targets(text), [(Position::Entry(1), "http://h/a".to_owned())]);
+        }
+    }
+
+    /// A row that is not understood never becomes another request.
+    #[test]
+    fn rows_that_are_not_understood_are_errors() {
+        for (text, expected) in [
+            ("http://h/a b\n", "line 1: \"http://h/a b\" has a blank in its URL"),
+            ("/a\n/b HTTP/1.1\n", "line 2: \"/b HTTP/1.1\" has a blank in its URL"),
+            ("GET http://h/ a\n", "as the format vegeta-http has it; the list was taken for"),
+            ("GET http://h/\nContent-Length: 5\n", "line 1: its Content-Length is 5"),
+            (r#"{"url": "/a b"}"#, "a blank in its URL"),
+            (r#"{"url": "/a\u0007b"}"#, "a control character in its URL"),
+            ("curl 'http://h/a b'", "a blank in its URL"),
+            ("1 0123456789abcdef01234567 1790000000000000000 0\n\nGET / HTTP/1.1\n", "of GoReplay"),
+        ] {
+            let read = RowReader::open(text.as_bytes(), None).and_then(|mut reader| {
+                while reader.take()?.is_some() {}
+                Ok(())
+            });
+            let error = read.expect_err(text).to_string();
+            assert!(error.contains(expected), "{text:?}: {error}");
+        }
+        assert_eq!(targets("/a?x={{csv:a b}}&y={{csv:c}}\n").len(), 1);
     }
 
     #[test]

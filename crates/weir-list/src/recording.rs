@@ -10,7 +10,7 @@ use crate::lines::{Line, Lines};
 use crate::logged_json::{self, LoggedRequest};
 use crate::reader::HAR_MAX;
 use crate::time_stamp::TimeStamp;
-use crate::{Row, RowError};
+use crate::{Position, Row, RowError};
 
 /// Greatest number of lines with a time.
 const RECORDED_MAX: u64 = 10_000_000;
@@ -115,8 +115,8 @@ pub struct RecordedRequest {
     text: Box<str>,
     /// Number of its lines that are sent.
     pub count: u32,
-    /// Its first line, from 1.
-    line: u64,
+    /// Its first position.
+    position: Position,
 }
 
 impl RecordedRequest {
@@ -128,7 +128,7 @@ impl RecordedRequest {
     /// Returns the request as a row, whose weight is 1.
     pub fn row(&self) -> Row {
         let (method, target) = self.text.split_once(' ').unwrap_or_default();
-        Row { method: Some(method.to_owned()), ..Row::new(self.line, target) }
+        Row { method: Some(method.to_owned()), ..Row::new(self.position, target) }
     }
 }
 
@@ -168,22 +168,23 @@ impl Recording {
     ) -> Result<Recording, RecordingError> {
         let mut lines = Lines::new(input);
         let Some(first) = lines.peek_content()? else {
-            return Err(RowError::new(1, "the log has no lines").into());
+            return Err(RowError::new(Position::Whole, "it has no lines").into());
         };
         let format = format.unwrap_or_else(|| RecordingFormat::of(first));
         let mut reader = LogReader::new(rules.is_sent);
         match &format {
             RecordingFormat::Har => {
-                let entries = logged_json::archive(&lines.rest(HAR_MAX)?)
-                    .map_err(|(line, text)| RowError::new(line, text))?;
-                for (number, entry) in (1..).zip(entries) {
-                    reader.add_text(number, &entry).map_err(|text| RowError::new(number, text))?;
+                let entries = logged_json::archive(&lines.rest(HAR_MAX)?)?;
+                for (place, entry) in (1..).map(Position::Entry).zip(entries) {
+                    reader.add_text(place, &entry).map_err(|text| RowError::new(place, text))?;
                 }
             }
             RecordingFormat::JsonLines => {
-                reader.read_lines(&mut lines, false, |reader, line| {
-                    reader.add_text(line.number, &logged_json::line(&line.text)?)
-                })?
+                let read = reader.read_lines(&mut lines, false, |reader, line| {
+                    reader.add_text(line.number.into(), &logged_json::line(&line.text)?)
+                });
+                // The fields of an object have no other format.
+                read.map_err(|error| RecordingError { is_of_format: false, ..error })?;
             }
             RecordingFormat::Custom(own, _) => {
                 reader.read_log(&mut lines, own, "it is not in the given format")?;
@@ -210,8 +211,8 @@ struct LogEntry {
 struct LogReader {
     is_sent: fn(&str) -> bool,
     entries: Vec<LogEntry>,
-    /// Different requests: index, number and first line.
-    requests: HashMap<Box<str>, (u32, u32, u64)>,
+    /// Different requests: index, number and first position.
+    requests: HashMap<Box<str>, (u32, u32, Position)>,
     text_bytes: usize,
     /// Most digits of a fraction of a second.
     digits: u32,
@@ -247,7 +248,7 @@ impl LogReader {
                 "" => method_and_target(found.request),
                 method => Some((method, found.target)),
             };
-            reader.add(line.number, found.time, request)
+            reader.add(line.number.into(), found.time, request)
         })
     }
 
@@ -277,27 +278,32 @@ impl LogReader {
         Ok(())
     }
 
-    fn add_text(&mut self, line: u64, request: &LoggedRequest) -> Result<(), String> {
+    fn add_text(&mut self, position: Position, request: &LoggedRequest) -> Result<(), String> {
         let texts = request.request.as_ref();
         let texts = texts.map(|(method, target)| (method.as_str(), target.as_str()));
-        self.add(line, &request.time, texts)
+        self.add(position, &request.time, texts)
     }
 
     /// Adds a line with its method and target.
-    fn add(&mut self, line: u64, time: &str, request: Option<(&str, &str)>) -> Result<(), String> {
+    fn add(
+        &mut self,
+        position: Position,
+        time: &str,
+        request: Option<(&str, &str)>,
+    ) -> Result<(), String> {
         let stamp = TimeStamp::parse(time)
             .ok_or_else(|| format!("{:?} is no time", weir_text::brief(time)))?;
         if self.entries.len() as u64 == RECORDED_MAX {
             return Err(format!("these are more than {RECORDED_MAX} lines: replay a part of them"));
         }
-        let row = self.row_of(line, request)?;
+        let row = self.row_of(position, request)?;
         self.digits = self.digits.max(stamp.digits);
         self.entries.push(LogEntry { ns: stamp.ns, row });
         Ok(())
     }
 
     /// Returns the index of a line's request, or counts it as one that is not sent.
-    fn row_of(&mut self, line: u64, request: Option<(&str, &str)>) -> Result<u32, String> {
+    fn row_of(&mut self, position: Position, request: Option<(&str, &str)>) -> Result<u32, String> {
         let request = request.filter(|(method, _)| is_token(method) && *method != "CONNECT");
         let request = request.and_then(|(method, target)| Some((method, origin_form(target)?)));
         let Some((method, target)) = request else {
@@ -322,14 +328,14 @@ impl LogReader {
             ));
         }
         let row = self.requests.len() as u32; // There are at most RECORDED_MAX.
-        self.requests.insert(text.into(), (row, 1, line));
+        self.requests.insert(text.into(), (row, 1, position));
         Ok(row)
     }
 
     fn finish(self, format: RecordingFormat, speed: (u64, u64)) -> Result<Recording, RowError> {
         let LogReader { mut entries, requests, digits, .. } = self;
         if entries.is_empty() {
-            return Err(RowError::new(1, "the log has no lines"));
+            return Err(RowError::new(Position::Whole, "it has no lines"));
         }
         // Access logs are written at the end of a request.
         entries.sort_by_key(|entry| entry.ns);
@@ -376,12 +382,12 @@ fn at_speed(numerator: u128, denominator: u128, speed: (u64, u64)) -> u64 {
 /// Returns the requests, the most frequent ones first and equally frequent ones in the order of
 /// the log, and changes `rows` to their indices there.
 fn by_frequency(
-    requests: HashMap<Box<str>, (u32, u32, u64)>,
+    requests: HashMap<Box<str>, (u32, u32, Position)>,
     rows: &mut [u32],
 ) -> Vec<RecordedRequest> {
     let mut sorted: Vec<(u32, RecordedRequest)> = requests
         .into_iter()
-        .map(|(text, (row, count, line))| (row, RecordedRequest { text, count, line }))
+        .map(|(text, (row, count, position))| (row, RecordedRequest { text, count, position }))
         .collect();
     sorted.sort_by_key(|(row, request)| (std::cmp::Reverse(request.count), *row));
     let mut places = vec![0; sorted.len()];
@@ -509,24 +515,25 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let good = combined(36, "GET /a HTTP/1.1");
-        let check = |text: &str, format: Option<&str>, line: u64, part: &str| {
+        let check = |text: &str, format: Option<&str>, place: &str, part: &str| {
             let format = format.map(|format| RecordingFormat::parse(format).expect(format));
             let read = Recording::read(text.as_bytes(), format, rules((1, 1)));
             let RecordingError { error, is_of_format } = read.expect_err(text);
-            let is_first = line == 1 && !part.contains("no lines") && !part.contains("started");
-            assert_eq!(is_of_format, is_first, "{text}: {error}");
-            assert!(error.line == line && error.text.contains(part), "{text}: {error}");
+            let is_of_log = place == "line 1" && text.starts_with("::1");
+            assert_eq!(is_of_format, is_of_log, "{text}: {error}");
+            let found = error.to_string();
+            assert!(found.starts_with(place) && found.contains(part), "{text}: {found}");
         };
-        check("", None, 1, "no lines");
-        check(&format!("{good}\nx\n{good}"), None, 3, "neither in the format");
-        check(&good.replace("Oct", "Okt"), None, 1, "is no time");
-        check("::1 - - [", None, 1, "neither in the format");
-        check(&good, Some("$msec|$request|"), 1, "not in the given format");
-        check("{\"url\": \"/\"}\n", None, 1, "no time");
-        check("{\"time\": 1}\n", None, 1, "no target");
-        check("{\"time\": 1,}\n", None, 1, "column");
-        check("{\"log\": {\"entries\": [{}]}}", None, 1, "startedDateTime");
-        check("{\"log\": {\"entries\": []}}", None, 1, "no lines");
+        check("", None, "the list", "has no lines");
+        check(&format!("{good}\nx\n{good}"), None, "line 3", "neither in the format");
+        check(&good.replace("Oct", "Okt"), None, "line 1", "is no time");
+        check("::1 - - [", None, "line 1", "neither in the format");
+        check(&good, Some("$msec|$request|"), "line 1", "not in the given format");
+        check("{\"url\": \"/\"}\n", None, "line 1", "no time in `time`");
+        check("{\"time\": 1}\n", None, "line 1", "no target in `url`");
+        check("{\"time\": 1,}\n", None, "line 1", "column");
+        check("{\"log\": {\"entries\": [{}]}}", None, "entry 1", "startedDateTime");
+        check("{\"log\": {\"entries\": []}}", None, "the list", "no lines");
         for (text, part) in [("x", "none of common"), ("$msec", "neither $request")] {
             assert!(RecordingFormat::parse(text).expect_err(text).contains(part), "{text}");
         }

@@ -1,10 +1,12 @@
 //! A row of a list: one request as it is written there.
 
+use crate::{FormPart, Position};
+
 /// A request of a list. What a row leaves out, the command line gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Line of its begin, from 1; in a HAR file the number of the entry.
-    pub line: u64,
+    /// Its position.
+    pub position: Position,
     /// Method.
     pub method: Option<String>,
     /// URL or path as written; curl's scheme is added. Empty if it is that of the command line.
@@ -15,6 +17,8 @@ pub struct Row {
     pub basic_auth: Option<String>,
     /// Body.
     pub body: Option<RowBody>,
+    /// Media type of the body unless a header field gives it, of the row or of the command line.
+    pub media_type: Option<&'static str>,
     /// Name under which it is counted.
     pub name: Option<String>,
     /// Number of its turns in one pass over the list, at least 1.
@@ -28,10 +32,14 @@ pub struct Row {
 pub enum RowBody {
     /// The body itself.
     Bytes(Vec<u8>),
-    /// Path of a file of this machine with the body. Who wrote the list has chosen it.
+    /// Path of a file of this machine with the body. The list's author has chosen it.
     File(String),
+    /// The same, relative to the directory of the list.
+    FileBeside(String),
     /// The same; the line ends in it are dropped, as by curl's `-d`.
     JoinedFile(String),
+    /// A form whose parts have files, and its boundary.
+    Form(String, Vec<FormPart>),
 }
 
 impl Row {
@@ -41,14 +49,15 @@ impl Row {
     }
 
     /// Returns a row with this target and nothing else.
-    pub(crate) fn new(line: u64, target: &str) -> Row {
+    pub(crate) fn new(position: impl Into<Position>, target: &str) -> Row {
         Row {
-            line,
+            position: position.into(),
             method: None,
             target: target.to_owned(),
             headers: Vec::new(),
             basic_auth: None,
             body: None,
+            media_type: None,
             name: None,
             weight: 1,
             expect: Vec::new(),

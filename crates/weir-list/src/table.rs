@@ -1,5 +1,7 @@
 //! A table of values, read from CSV (RFC 4180) with a line of names.
 
+use std::collections::HashSet;
+
 /// A table of values, which is in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
@@ -25,7 +27,12 @@ impl Table {
             }
         };
         let columns = reader.headers().map_err(failed)?;
-        let columns = columns.iter().map(|name| name.trim().to_owned()).collect();
+        let columns: Vec<String> = columns.iter().map(|name| name.trim().to_owned()).collect();
+        let mut seen = HashSet::new();
+        if let Some(twice) = columns.iter().find(|name| !seen.insert(name.as_str())) {
+            let name = weir_text::brief(twice);
+            return Err(format!("line 1: two columns are named {name:?}: rename one"));
+        }
         let mut rows = Vec::new();
         for row in reader.byte_records() {
             rows.push(row.map_err(failed)?.iter().map(Box::from).collect());
@@ -75,7 +82,12 @@ mod tests {
 
     #[test]
     fn what_is_no_table_is_an_error_with_its_line() {
-        for (text, part) in [("a\n", "no rows"), ("", "no rows"), ("a,b\n1,2\n3\n", "line 3")] {
+        for (text, part) in [
+            ("a\n", "no rows"),
+            ("", "no rows"),
+            ("a,b\n1,2\n3\n", "line 3"),
+            ("a, b,a\n1,2,3\n", "line 1: two columns are named \"a\""),
+        ] {
             let error = Table::parse(text.as_bytes()).expect_err(text);
             assert!(error.contains(part), "{text:?}: {error}");
         }

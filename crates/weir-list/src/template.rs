@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
+use weir_text::setting::ROWS;
+
 use crate::encoding::form_encoded;
 use crate::order::{below, mixed};
 use crate::table::Table;
@@ -205,7 +207,9 @@ fn parse(kind: &str, argument: &str, whole: &str, table: Option<&Table>) -> Resu
         }
         ("csv", column) => {
             let Some(table) = table else {
-                return Err(format!("{{{{{whole}}}}}: there are no rows to take it from"));
+                return Err(format!(
+                    "{{{{{whole}}}}}: there are no rows to take it from; give a CSV file with {ROWS}"
+                ));
             };
             table.column(column).map(Field::Column).ok_or_else(|| {
                 let columns = table.columns().join(", ");
@@ -300,6 +304,12 @@ impl Template {
             Piece::Field(Field::Column(column), _) => Some((*column, is_first)),
             Piece::Field(..) => None,
         })
+    }
+
+    /// True if the template has a value of a table.
+    pub fn has_column(&self) -> bool {
+        let mut fields = self.fields.iter();
+        fields.any(|(field, _)| matches!(field, Field::Column(_) | Field::EncodedColumn(_)))
     }
 
     /// Returns the template's only field, if that is a number.

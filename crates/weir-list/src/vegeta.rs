@@ -47,10 +47,13 @@ pub(crate) fn http<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<Row>, RowE
     Ok(Some(row))
 }
 
-/// Returns method and URL of a request line.
+/// Returns method and URL of a request line. A version of HTTP may follow, as in a message.
 fn request_line(text: &str) -> Option<(&str, &str)> {
     let (method, target) = text.trim().split_once([' ', '\t'])?;
-    let target = target.trim();
+    let target = match target.trim_end().rsplit_once([' ', '\t']) {
+        Some((target, version)) if version.starts_with("HTTP/") => target.trim(),
+        _ => target.trim(),
+    };
     (is_method(method) && !target.is_empty()).then_some((method, target))
 }
 
@@ -118,12 +121,20 @@ mod tests {
 
     #[test]
     fn what_is_no_target_is_an_error() {
-        let check =
-            |text: &str, line| assert_eq!(all(text).expect_err("wrong").line, line, "{text}");
+        let check = |text: &str, line: u64| {
+            assert_eq!(all(text).expect_err("wrong").position, line.into(), "{text}")
+        };
         check("get http://h/", 1);
         check("GET http://h/\nfield\n", 2);
         check("GET http://h/\n@a\n@b\n", 3);
         check("GET http://h/\n\nX: 1\n", 3);
+    }
+
+    #[test]
+    fn a_version_behind_the_target_is_dropped() {
+        let rows = all("GET http://h/a HTTP/1.1\nHost: s\n\nPOST /b\tHTTP/2\n").expect("targets");
+        let targets: Vec<&str> = rows.iter().map(|row| row.target.as_str()).collect();
+        assert_eq!(targets, ["http://h/a", "/b"]);
     }
 
     #[test]

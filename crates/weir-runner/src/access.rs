@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
+use crate::input::{SETTINGS_MAX_BYTES, read_text_input};
 use crate::permissions::Permissions;
 
 /// Value of a constant that only agents have: it is planned with, and never sent.
@@ -64,7 +65,8 @@ impl MachineAccess {
             return Ok(ELSEWHERE.to_owned());
         }
         self.check_file(Path::new(path)).map_err(|error| error.to_string())?;
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let text = read_text_input("the file", Path::new(path), SETTINGS_MAX_BYTES);
+        let text = text.map_err(|error| format!("{error:#}"))?;
         // A line of a file, such as a token, ends with a line end.
         let line = text.strip_suffix('\n').unwrap_or(&text);
         Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())

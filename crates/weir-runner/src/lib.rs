@@ -13,6 +13,7 @@ mod spec;
 
 mod finished;
 mod frame;
+mod input;
 mod local_run;
 mod local_runner;
 mod observer;
@@ -39,6 +40,7 @@ pub use digest::sha256;
 pub use errors::{Error, ErrorCause, Interrupted, NoThread, NotStarted};
 pub use finished::Finished;
 pub use frame::{Frame, LiveOverhead};
+pub use input::{DATA_MAX_BYTES, SETTINGS_MAX_BYTES, open_input, read_input, read_text_input};
 pub use interrupts::{InterruptStage, Interrupts};
 pub use local_runner::LocalRunner;
 pub use observer::{Observer, Phase, Silent, StudyProgress};

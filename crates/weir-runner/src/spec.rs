@@ -44,7 +44,6 @@ pub use tls::TlsSpec;
 pub use watch::WatchSpec;
 pub use websocket::WebSocketSpec;
 
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -52,8 +51,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_result::document::{Input, InputRole};
 use weir_result::{Arrivals, ConnectionPlan, ListOrder, Load, Part};
+use weir_text::setting::KEY;
 
-use crate::errors::{Error, shown};
+use crate::errors::Error;
+use crate::input::WHOLE_MAX_BYTES;
 
 /// Version of the specification that this crate writes and reads.
 pub const SPEC_VERSION: u32 = 1;
@@ -205,10 +206,9 @@ impl RunSpec {
     /// When one cannot be read.
     pub fn read_files(&mut self) -> Result<(), Error> {
         self.grpc.as_mut().map_or(Ok(()), GrpcSpec::keep_schema)?;
-        for (_, file) in self.files().filter(|(_, file)| file.content.is_none()) {
-            let content = fs::read(&file.path);
-            let content = content.with_context(|| format!("{} cannot be read", shown(&file.path)));
-            file.content = Some(content?);
+        for (role, file) in self.files().filter(|(_, file)| file.content.is_none()) {
+            let name = role.map_or(KEY, InputRole::setting);
+            file.content = Some(file.read(name, WHOLE_MAX_BYTES)?);
         }
         Ok(())
     }

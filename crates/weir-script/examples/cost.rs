@@ -126,6 +126,7 @@ fn options(file: PathBuf) -> Options {
         path: "/".to_owned(),
         headers: Vec::new(),
         args: Vec::new(),
+        sends_both_lengths: false,
         mode: Mode::ClosedLoop,
         memory_limit_bytes: 256 << 20,
         source: None,

@@ -38,6 +38,8 @@ pub struct Options {
     pub headers: Vec<(String, String)>,
     /// Arguments after the URL; `args[1]` and on of `init`.
     pub args: Vec<String>,
+    /// True if a request has a Content-Length beside a Transfer-Encoding, as wrk sends it.
+    pub sends_both_lengths: bool,
     /// Load mode.
     pub mode: Mode,
     /// Memory limit of one state in bytes, garbage included; 0 is no limit.

@@ -154,6 +154,7 @@ fn given(lua: &Lua, options: &Options, number: u32) -> mlua::Result<Table> {
     given.raw_set("path", options.path.as_str())?;
     given.raw_set("headers", lua.create_table_from(headers)?)?;
     given.raw_set("number", number)?;
+    given.raw_set("sends_both", options.sends_both_lengths)?;
     if options.mode == Mode::ConstantRate {
         given.raw_set("url", options.url.as_str())?;
     }

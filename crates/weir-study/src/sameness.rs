@@ -93,7 +93,7 @@ fn readable(value: &Value) -> Value {
             }
             let field = |(name, value): (&String, &Value)| match (name.strip_suffix("_ns"), value) {
                 (Some(name), Value::Number(_) | Value::Null) => {
-                    let text = value.as_u64().map(units::exact_duration);
+                    let text = value.as_u64().map(units::plain_duration);
                     (name.to_owned(), text.into())
                 }
                 _ => (name.clone(), readable(value)),

@@ -87,6 +87,8 @@ settings! {
     EXPECT_MAX_BODY "expect.body_max_bytes" "Limit of a decoded body",
     HTTP "http.version" "HTTP version",
     STREAMS "http.streams" "Streams of a connection in use at a time",
+    H2_WINDOW "http.window_bytes" "Flow-control window of HTTP/2",
+    HPACK_TABLE "http.header_table_bytes" "Tables of header compression",
     DATA_MATCH "websocket.match" "Field that a message and its echo have in common",
     WS_BINARY "websocket.binary" "Sending messages as binary ones",
     WS_IDLE "websocket.idle" "Sending no message",

@@ -13,7 +13,7 @@ pub use parse::{
 pub use print::{
     DurationColumn, byte_rate, bytes, confidence, count, duration, duration_at_least,
     duration_at_most, duration_of_seconds, exact_duration, exact_rate, fine_percent, number,
-    percent, rate, rate_at_least, round_rate, short_duration, short_percent,
+    percent, plain_duration, rate, rate_at_least, round_rate, short_duration, short_percent,
 };
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ impl TlsError {
 }
 
 /// Error name in webpki for a certificate of X.509 version 1 or 2.
-const OLD_VERSION: &str = "UnsupportedCertVersion";
+pub(crate) const OLD_VERSION: &str = "UnsupportedCertVersion";
 
 /// Error name in webpki for a CA certificate used as a server's. rustls has no variant for it.
 pub(crate) const AUTHORITY_AS_SERVER: &str = "CaUsedAsEndEntity";
@@ -223,7 +223,7 @@ fn misnamed(expected: &str, presented: &[String]) -> String {
 
 fn not_tls(first_line: &Option<String>) -> String {
     let sent = first_line.as_ref().map_or_else(String::new, |line| format!(" (it sent {line:?})"));
-    format!("the server does not speak TLS{sent}: load http:// instead")
+    format!("the server does not speak TLS{sent}: load http:// instead, or ws:// for WebSocket")
 }
 
 fn alert_name(code: &'static str) -> &'static str {

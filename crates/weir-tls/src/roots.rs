@@ -9,6 +9,11 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use crate::TlsConfigError;
+use crate::error::OLD_VERSION;
+
+/// Reason why a certificate of X.509 version 1 or 2 is no authority.
+const OLD_AUTHORITY: &str = "it is of X.509 version 1 or 2, which has no extensions; make one of \
+                             version 3: openssl req -x509 -key KEY -out FILE";
 
 /// Returns all certificates in a PEM file, both as roots and in DER; other sections (keys,
 /// comments) are skipped. One broken certificate is an error, as it may be the one the user needs.
@@ -28,7 +33,10 @@ pub(crate) fn of_file(
     for (number, certificate) in (1..).zip(CertificateDer::pem_slice_iter(&pem)) {
         let broken = |reason| TlsConfigError::BrokenCaFile { path: path.into(), number, reason };
         let certificate = certificate.map_err(|error| broken(error.to_string()))?;
-        roots.add(certificate.clone()).map_err(|error| broken(error.to_string()))?;
+        roots.add(certificate.clone()).map_err(|error| match error.to_string() {
+            text if text.contains(OLD_VERSION) => broken(OLD_AUTHORITY.to_owned()),
+            text => broken(text),
+        })?;
         given.push(certificate);
     }
     if roots.is_empty() {

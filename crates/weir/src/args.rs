@@ -35,6 +35,7 @@ pub(crate) mod target;
 mod tls;
 mod topics;
 pub(crate) mod tree;
+mod unused;
 pub(crate) mod values;
 mod watch;
 mod websocket;

@@ -39,6 +39,8 @@ const NAMES: &[(Setting, &str)] = &[
     (EXPECT_MAX_BODY, "--expect-max-body"),
     (HTTP, "--http"),
     (STREAMS, "--streams"),
+    (H2_WINDOW, "--h2-window"),
+    (HPACK_TABLE, "--hpack-table"),
     (DATA_MATCH, "--match"),
     (WS_BINARY, "--ws-binary"),
     (WS_IDLE, "--ws-idle"),

@@ -86,6 +86,7 @@ fn script_state(text: &str) -> WorkerState {
         path: "/".to_owned(),
         headers: Vec::new(),
         args: Vec::new(),
+        sends_both_lengths: false,
         mode: Mode::ClosedLoop,
         memory_limit_bytes: 0,
         is_ipv4: None,

@@ -118,6 +118,7 @@ pub(crate) fn script(text: &str) -> WorkerState {
         path: "/".to_owned(),
         headers: Vec::new(),
         args: Vec::new(),
+        sends_both_lengths: false,
         mode: Mode::ClosedLoop,
         memory_limit_bytes: 0,
         is_ipv4: None,

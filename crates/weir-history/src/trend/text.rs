@@ -153,7 +153,7 @@ pub(super) fn counted(count: usize, noun: &str) -> String {
 pub(super) fn differences(before: &SeriesKey, key: &SeriesKey) -> Vec<String> {
     let differences = before.differences(key);
     let line = |(field, old, new): &(String, Value, Value)| {
-        let span = |value: &Value| value.as_u64().map(units::exact_duration);
+        let span = |value: &Value| value.as_u64().map(units::plain_duration);
         let (field, old, new) = match (field.strip_suffix("_ns"), span(old), span(new)) {
             (Some(field), Some(old), Some(new)) => (field, old, new),
             _ => (field.as_str(), cut(shown(old)), cut(shown(new))),

@@ -1,7 +1,9 @@
 //! The options of curl: what each does to a request.
 
-use crate::RowBody;
+use std::path::Path;
+
 use crate::encoding::percent_encoded;
+use crate::{FormPart, PartContent, RowBody};
 
 /// Effect of an option on the request.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub(super) enum Effect {
     /// JSON in a file.
     JsonFile(RowBody),
     /// A part of a multipart form.
-    Part(String, Vec<u8>),
+    Part(FormPart),
     /// The body becomes the query.
     Get,
     Head,
@@ -264,24 +266,101 @@ fn urlencode(value: &[u8]) -> Result<Effect, String> {
     Ok(Effect::Data([name, percent_encoded(content).as_bytes()].concat()))
 }
 
-/// `NAME=VALUE`; files (`@` and `<`) and attributes behind a semicolon are not read.
+/// `NAME=CONTENT`, `NAME=@FILE` or `NAME=<FILE`, with `;type=TYPE` and `;filename=NAME` behind it.
 fn form(value: &[u8]) -> Result<Effect, String> {
-    let equals = value.iter().position(|byte| *byte == b'=').unwrap_or(value.len());
-    let content = value.get(equals + 1..).unwrap_or_default();
-    match content.first() {
-        Some(b'@' | b'<') => Err("`-F` names a file: give the whole body in a file".to_owned()),
-        Some(b'"') | None => part(value),
-        _ if content.contains(&b';') => {
-            Err("`-F` has attributes: use `--form-string` for text with a semicolon".to_owned())
+    let (name, value) = name_and_value(value)?;
+    let sign = value.first().copied().filter(|first| matches!(first, b'@' | b'<'));
+    let value = if sign.is_some() { &value[1..] } else { value };
+    let (content, mut rest) = form_word(value);
+    let mut part = FormPart::field(name, content);
+    if let (Some(sign), PartContent::Bytes(path)) = (sign, &part.content) {
+        let path = text("-F", path)?.to_owned();
+        if path == "-" || path.is_empty() {
+            return Err("`-F` names no file: write its content into the command".to_owned());
         }
-        _ => part(value),
+        if path.contains(',') && value.first() != Some(&b'"') {
+            return Err("`-F` names several files: write a part for each".to_owned());
+        }
+        let base = Path::new(&path).file_name().map(|base| base.to_string_lossy().into_owned());
+        part.file_name = base.filter(|_| sign == b'@');
+        let by_default = part.file_name.is_some().then_some("application/octet-stream");
+        part.media_type = media_type_of(&path).or(by_default).map(str::to_owned);
+        part.content = PartContent::File(path);
     }
+    while let Some(setting) = rest {
+        let word;
+        (word, rest) = form_word(setting);
+        match text("-F", &word)?.trim().split_once('=') {
+            Some(("type", media_type)) => part.media_type = Some(media_type.to_owned()),
+            Some(("filename", name)) => part.file_name = Some(name.trim_matches('"').to_owned()),
+            _ => {
+                let word = String::from_utf8_lossy(&word);
+                return Err(format!(
+                    "`-F` has {:?} behind a semicolon: use `--form-string` for text with one",
+                    weir_text::brief(&word)
+                ));
+            }
+        }
+    }
+    Ok(Effect::Part(part))
 }
 
-fn part(value: &[u8]) -> Result<Effect, String> {
+fn name_and_value(value: &[u8]) -> Result<(&str, &[u8]), String> {
     let Some(equals) = value.iter().position(|byte| *byte == b'=') else {
         return Err("a part of a form has no `=`: write NAME=VALUE".to_owned());
     };
-    let name = text("-F", &value[..equals])?.to_owned();
-    Ok(Effect::Part(name, value[equals + 1..].to_vec()))
+    Ok((text("-F", &value[..equals])?, &value[equals + 1..]))
+}
+
+/// Returns the word before the next semicolon, and what follows that; in quotation marks, a word
+/// may have semicolons, and backslashes before quotation marks and backslashes.
+fn form_word(value: &[u8]) -> (Vec<u8>, Option<&[u8]>) {
+    let value = value.trim_ascii_start();
+    let Some(quoted) = value.strip_prefix(b"\"") else {
+        let mut parts = value.splitn(2, |byte| *byte == b';');
+        return (parts.next().unwrap_or_default().to_vec(), parts.next());
+    };
+    let (mut word, mut rest) = (Vec::new(), quoted);
+    loop {
+        match rest {
+            [b'\\', byte @ (b'"' | b'\\'), after @ ..] => {
+                word.push(*byte);
+                rest = after;
+            }
+            [b'"', after @ ..] => {
+                let behind = after.iter().position(|byte| *byte == b';');
+                return (word, behind.map(|at| &after[at + 1..]));
+            }
+            [byte, after @ ..] => {
+                word.push(*byte);
+                rest = after;
+            }
+            // The quotation mark is not closed, and so is part of the text.
+            [] => {
+                let mut parts = value.splitn(2, |byte| *byte == b';');
+                return (parts.next().unwrap_or_default().to_vec(), parts.next());
+            }
+        }
+    }
+}
+
+/// Returns the media type that curl gives to a file of this name.
+fn media_type_of(path: &str) -> Option<&'static str> {
+    let extension = Path::new(path).extension()?.to_str()?.to_ascii_lowercase();
+    Some(match extension.as_str() {
+        "gif" => "image/gif",
+        "jpg" | "jpeg" => "image/jpeg",
+        "png" => "image/png",
+        "svg" => "image/svg+xml",
+        "txt" => "text/plain",
+        "htm" | "html" => "text/html",
+        "pdf" => "application/pdf",
+        "xml" => "application/xml",
+        _ => return None,
+    })
+}
+
+fn part(value: &[u8]) -> Result<Effect, String> {
+    let (name, value) = name_and_value(value)?;
+    Ok(Effect::Part(FormPart::field(name, value)))
 }

@@ -7,6 +7,10 @@ use std::io::BufRead;
 use crate::RowError;
 use crate::lines::Lines;
 
+/// The error of a line that is quoted for another shell.
+const OF_CMD: &str = "it is quoted for Windows' cmd (^): copy it as cURL for bash; text with ^ for a \
+                      POSIX shell belongs in '…'";
+
 /// A command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CommandLine {
@@ -69,10 +73,7 @@ impl<R: BufRead> Scanner<'_, R> {
                 '`' | '|' | '<' | '>' | '(' | ')' => {
                     return Err(self.shell("act on", &next.to_string()));
                 }
-                '^' if self.peek().is_none() => {
-                    let text = "it is quoted for Windows' cmd: copy it as cURL for bash";
-                    return Err(self.error(text));
-                }
+                '^' if self.is_of_cmd() => return Err(self.error(OF_CMD)),
                 next => self.push(next),
             }
         }
@@ -106,6 +107,7 @@ impl<R: BufRead> Scanner<'_, R> {
                 },
                 Some('$') if self.expands() => return Err(self.shell("expand", "$")),
                 Some('`') => return Err(self.shell("act on", "`")),
+                Some('^') if self.is_of_cmd() => return Err(self.error(OF_CMD)),
                 Some(next) => self.push(next),
                 None => self.quoted_line()?,
             }
@@ -189,6 +191,12 @@ impl<R: BufRead> Scanner<'_, R> {
             self.at += 1;
         }
         code
+    }
+
+    /// True if a `^` that was just read escapes what follows, as in Windows' cmd: a line's end, or a
+    /// character that cmd or its programs act on.
+    fn is_of_cmd(&self) -> bool {
+        self.peek().is_none_or(|next| "\"\\^&|<>(){}[]%!@#$".contains(next))
     }
 
     /// True if a `$` that was just read begins something that a shell would expand.
@@ -313,7 +321,16 @@ mod tests {
         }
         assert_eq!(all("a\nb 'c").expect_err("open").line, 2);
         assert!(all("a \\").is_err() && all("a \"b").is_err() && all(r"$'\ud800'").is_err());
-        assert!(all("curl ^\n").expect_err("cmd").text.contains("bash"));
+        for text in [
+            "curl ^\n",
+            "curl ^\"http://h/^\"",
+            r#"curl "http://h/?page=1^&size=2""#,
+            r#"curl h --data-raw "^{^\^"note^\^":1^}""#,
+            "curl http://h/?a=1^&b=2",
+        ] {
+            assert!(all(text).expect_err(text).text.contains("copy it as cURL for bash"), "{text}");
+        }
+        assert!(all("curl 'http://h/^&' -d \"a^b\" c^d").is_ok(), "text of a POSIX shell");
         let bytes = read(&mut Lines::new(&br"$'\xfc'"[..])).expect("words").expect("a command");
         assert_eq!(bytes[0].words, [vec![0xfc]]);
     }

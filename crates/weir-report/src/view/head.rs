@@ -185,7 +185,7 @@ fn parts(document: &Document) -> Option<Fact> {
 /// The planned end of the run, and the warm-up before it.
 fn extent(plan: &Plan) -> Fact {
     let requests = plan.requests.map(|requests| Fact::counted(requests, "request"));
-    let duration = plan.duration_ns.map(|ns| Fact::text(units::exact_duration(ns)));
+    let duration = plan.duration_ns.map(|ns| Fact::text(units::plain_duration(ns)));
     let extent = match (requests, duration) {
         (Some(requests), Some(duration)) => requests.then(&format!(" or {}", duration.text)),
         (Some(extent), None) | (None, Some(extent)) => extent,
@@ -193,7 +193,7 @@ fn extent(plan: &Plan) -> Fact {
     };
     match plan.warmup_ns {
         0 => extent,
-        ns => extent.then(&format!(" after {} warm-up", units::exact_duration(ns))),
+        ns => extent.then(&format!(" after {} warm-up", units::plain_duration(ns))),
     }
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn interruption(document: &Document) -> Option<String> {
 fn early_end(document: &Document) -> String {
     if let Some(Aborted { condition, at_s, measured, .. }) = &document.run.aborted {
         let at = units::duration_of_seconds(*at_s);
-        let of = document.plan.duration_ns.map(|ns| format!(" of {}", units::exact_duration(ns)));
+        let of = document.plan.duration_ns.map(|ns| format!(" of {}", units::plain_duration(ns)));
         let of = of.unwrap_or_default();
         return format!("aborted after {at}{of} by the condition '{condition}': {measured}");
     }
@@ -233,7 +233,7 @@ fn early_end(document: &Document) -> String {
         Some(ns) if window_s >= ns as f64 / 1e9 => {
             "interrupted after the window: all of it was measured".to_owned()
         }
-        Some(ns) => format!("interrupted after {measured} of {}", units::exact_duration(ns)),
+        Some(ns) => format!("interrupted after {measured} of {}", units::plain_duration(ns)),
         None => format!("interrupted after {measured}"),
     }
 }

@@ -61,7 +61,7 @@ impl ReplayPlan {
         let noun = if self.requests == 1 { "request" } else { "requests" };
         let mut text = format!("replay of {}, {} {noun}", self.name, units::count(self.requests));
         if let Some(window_ns) = window_ns {
-            text.push_str(&format!(" in {}", units::exact_duration(window_ns)));
+            text.push_str(&format!(" in {}", units::plain_duration(window_ns)));
         }
         if self.speed != Speed::default() {
             text.push_str(&format!(", at {}", self.speed));

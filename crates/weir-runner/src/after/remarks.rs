@@ -86,11 +86,14 @@ fn gave_up(job: &Job, outcome: &LoadOutcome) -> Option<Note> {
     {
         return None;
     }
-    let patience = units::exact_duration(plan.timeout_ns + plan.connect_timeout_ns);
-    Some(Note::new(
-        "gave_up",
-        format!("no response for {patience} (the sum of both timeouts): the run ended early"),
-    ))
+    let text = match outcome.parts.measurements.connections.connects {
+        0 => "no connection could be opened: the run ended early".to_owned(),
+        _ => {
+            let patience = units::exact_duration(plan.timeout_ns + plan.connect_timeout_ns);
+            format!("no response for {patience} (the sum of both timeouts): the run ended early")
+        }
+    };
+    Some(Note::new("gave_up", text))
 }
 
 /// The note on a schedule that began after `--start-at`, because the connections were not open yet.

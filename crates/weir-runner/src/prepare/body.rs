@@ -66,7 +66,7 @@ impl Body {
             return Ok(Body::Bytes(content.clone()));
         }
         let path = &*file.path;
-        let file = File::open(path).with_context(|| unreadable(path))?;
+        let file = weir_sys::open_input(path).with_context(|| unreadable(path))?;
         let found = file.metadata().with_context(|| unreadable(path))?;
         // Files of proc(5) are regular, and 0 bytes long whatever is in them.
         if !found.is_file() || found.len() == 0 {

@@ -6,6 +6,7 @@ use weir_list::form_encoded;
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::FORM_FIELD;
 
+use crate::input::WHOLE_MAX_BYTES;
 use crate::spec::{FormField, FormValue};
 
 /// Boundary of the parts. It is the same in each run, so that equal forms are equal requests.
@@ -38,7 +39,7 @@ pub(crate) fn body(fields: &[FormField]) -> Result<(Vec<u8>, Vec<Input>)> {
         let (head, content) = match value {
             FormValue::Text(text) => (String::new(), text.clone().into_bytes()),
             FormValue::File(file) => {
-                let content = file.read(FORM_FIELD)?;
+                let content = file.read(FORM_FIELD, WHOLE_MAX_BYTES)?;
                 inputs.push(file.verify(InputRole::Body, &content)?);
                 let file = file.path.file_name().unwrap_or_default().to_string_lossy();
                 let head = format!(

@@ -14,6 +14,7 @@ use weir_text::setting::{
 };
 use weir_tls::TlsConfig;
 
+use crate::input::DATA_MAX_BYTES;
 use crate::spec::url::Url;
 use crate::spec::{BodySpec, GrpcSpec, HttpChoice, RunSpec};
 
@@ -152,7 +153,9 @@ impl GrpcCalls {
             ([], false) => Some(load(peer, &name)?),
             (protos, _) => {
                 for file in protos {
-                    inputs.push(file.verify(InputRole::Proto, &file.read(GRPC_PROTO)?)?);
+                    inputs.push(
+                        file.verify(InputRole::Proto, &file.read(GRPC_PROTO, DATA_MAX_BYTES)?)?,
+                    );
                 }
                 Some(grpc.schema()?)
             }

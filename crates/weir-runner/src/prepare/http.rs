@@ -6,7 +6,7 @@ use weir_http::h2::{H2Client, H2Options};
 use weir_http::ws::WsClient;
 use weir_http::{Prepared, ProtocolFactory, is_of_connection};
 use weir_result::{Closer, Http2Plan, HttpPlan, Plan};
-use weir_text::setting::{CLOSE, HEADER, HTTP, PIPELINE, SCRIPT, STREAMS};
+use weir_text::setting::{CLOSE, H2_WINDOW, HEADER, HPACK_TABLE, HTTP, PIPELINE, SCRIPT, STREAMS};
 
 use crate::errors::NoServer;
 use crate::prepare::websocket;
@@ -21,6 +21,25 @@ const ALPN_HTTP11: &[u8] = b"http/1.1";
 /// # Errors
 /// When the version excludes another choice of the run; the message names both flags.
 pub(crate) fn version(spec: &RunSpec, url: &Url) -> Result<Option<HttpPlan>> {
+    let version = chosen(spec, url)?;
+    let (by_default, own) = (HttpSpec::default(), &spec.http);
+    let of_http2 = [
+        (H2_WINDOW, own.window_bytes != by_default.window_bytes),
+        (HPACK_TABLE, own.header_table_bytes != by_default.header_table_bytes),
+    ];
+    match (version, of_http2.iter().find(|(_, is_given)| *is_given)) {
+        (
+            Some(HttpPlan::Http10 | HttpPlan::Http11 | HttpPlan::WebSocket(_)),
+            Some((setting, _)),
+        ) => {
+            bail!("{setting} has no effect without HTTP/2: add {HTTP} 2, or leave it out")
+        }
+        _ => Ok(version),
+    }
+}
+
+/// Returns the version that the choices of a run name; `None` if the server chooses it.
+fn chosen(spec: &RunSpec, url: &Url) -> Result<Option<HttpPlan>> {
     if let Some(websocket) = websocket::plan(spec, url)? {
         return Ok(Some(HttpPlan::WebSocket(websocket)));
     }

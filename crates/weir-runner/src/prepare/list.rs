@@ -9,7 +9,6 @@ mod stream;
 mod templates;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,15 +16,17 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{ListRows, ListedRequest, RequestList, RowStream};
 use weir_http::{Prepared, is_safe_method};
-use weir_list::{Group, ListFormat, Names, Order, RecordedRequest, Row, RowIndex, Sequence};
+use weir_list::{
+    Group, ListFormat, NAMES_MAX, Names, Order, RecordedRequest, Row, RowIndex, Sequence, TableRows,
+};
 use weir_result::document::{Input, InputRole};
 use weir_result::{ListOrder, ListPlan, Note, TemplatePlan};
-use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER, PART};
-use weir_text::similar;
+use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER, PART, ROWS};
+use weir_text::{brief, similar};
 
 use crate::access::MachineAccess;
 use crate::digest::sha256;
-use crate::errors::shown;
+use crate::input::{WHOLE_MAX_BYTES, open_input};
 use crate::prepare::body::REQUEST_MAX_BYTES;
 use crate::prepare::expect::{ExpectationParser, PreparedChecks};
 use crate::prepare::grpc::GrpcCalls;
@@ -142,21 +143,20 @@ impl List {
         let list = match &spec.source {
             ListSource::File(file) => List::of_file(file, format)?,
             ListSource::Urls(urls) => {
-                List::of_bytes("URL ".to_owned(), urls.join("\n").as_bytes(), format)?
+                List::of_bytes(String::new(), urls.join("\n").as_bytes(), format)?
             }
         };
         Ok(List { spec, ..list })
     }
 
     fn of_file(file: &InputFile, format: Option<ListFormat>) -> Result<List> {
-        let place = format!("{LIST} {}: line ", stream::name(&file.path));
+        let place = format!("{LIST} {}: ", stream::name(&file.path));
         let is_any = file.content.is_none() && file.bytes.is_none() && file.sha256.is_none();
         if is_any && !long::is_regular(&file.path) {
             return List::of_stream(file, place, format);
         }
         if file.content.is_none() && long::is_regular(&file.path) {
-            let opened = File::open(&file.path);
-            let opened = opened.with_context(|| format!("{LIST} {}", shown(&file.path)))?;
+            let opened = open_input(LIST, &file.path)?;
             let mut reader = reader(&place, BufReader::new(opened), format)?;
             let indexed = Indexed::of(file, &place, reader.format())?;
             if let Some(Indexed { index, input }) = indexed
@@ -175,7 +175,7 @@ impl List {
                 });
             }
         }
-        let bytes = file.read(LIST)?;
+        let bytes = file.read(LIST, WHOLE_MAX_BYTES)?;
         let input = file.verify(InputRole::List, &bytes)?;
         Ok(List { input: Some(input), ..List::of_bytes(place, &bytes, format)? })
     }
@@ -261,7 +261,7 @@ impl List {
 
     /// Returns the error of a row.
     fn at(&self, row: &Row, error: &anyhow::Error) -> anyhow::Error {
-        anyhow!("{}{}: {error:#}", self.place, row.line)
+        anyhow!("{}: {error:#}", rows::at(&self.place, row.position))
     }
 
     /// Prepares the requests of the rows for the server of `url`. `headers` are those of all, which
@@ -439,7 +439,32 @@ impl List {
         }
         prepared.inputs.sort_by(|a, b| (a.role, &a.path).cmp(&(b.role, &b.path)));
         prepared.inputs.dedup();
+        self.check_used(common, names, &prepared.requests)?;
         Ok(prepared)
+    }
+
+    /// Checks that each group has a request, as far as all are known, and that a request has a
+    /// value of the table.
+    fn check_used(&self, common: &Common, names: &Names, requests: &[ListedRequest]) -> Result<()> {
+        let are_known = self.long.is_none() && names.all().len() < NAMES_MAX;
+        if let Some(group) = names.unused_group().filter(|_| are_known && !requests.is_empty()) {
+            let all = names.all().join(", ");
+            bail!(
+                "{GROUP} '{group}' matches no request ({}): correct it, or leave it out",
+                brief(&all)
+            );
+        }
+        let has_column = |request: &ListedRequest| {
+            request.template.as_ref().is_some_and(|template| template.has_column())
+        };
+        match &common.templates.table {
+            Some(TableRows { table, .. }) if !requests.iter().any(has_column) => bail!(
+                "{ROWS} has no effect: no request has {{{{csv:COLUMN}}}} with one of its columns, \
+                 {}; add one, or leave it out",
+                table.columns().join(", ")
+            ),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -468,7 +493,7 @@ impl PreparedRows {
         self.requests.push(ListedRequest { request, name, template });
         self.secrets.extend(row.secrets);
         self.weights.push(weight);
-        self.inputs.extend(row.input);
+        self.inputs.extend(row.inputs);
     }
 }
 
@@ -499,7 +524,8 @@ fn too_many(place: &str, row: &Row, format: ListFormat) -> anyhow::Error {
         ListFormat::Har => "a HAR file is one JSON value: write its requests as JSON lines",
         _ => "write them to a file, which can be read while the load runs",
     };
-    anyhow!("{place}{}: these are more than {ROWS_MAX} requests; {remedy}", row.line)
+    let row = rows::at(place, row.position);
+    anyhow!("{row}: these are more than {ROWS_MAX} requests; {remedy}")
 }
 
 fn format_named(name: &str) -> Result<ListFormat> {

@@ -1,12 +1,11 @@
 //! The user's script around a run: loaded and set up before it, and called with the results after
 //! it.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use weir_engine::ScriptFailure;
 use weir_http::Prepared;
 use weir_io::Endpoint;
@@ -21,6 +20,7 @@ use weir_text::setting::{CONNECTIONS, RATE, SCRIPT, SCRIPT_MEMORY, WARMUP};
 use weir_text::units;
 
 use crate::errors::shown;
+use crate::input::read_input;
 use crate::prepare::watchdog::{OnStuck, Watchdog};
 use crate::spec::url::Url;
 use crate::spec::{AddressFamily, InputFile, RunSpec};
@@ -31,8 +31,8 @@ const STATE_MAX_BYTES: u64 = 1 << 30;
 /// Minimum memory limit of one state, in bytes: a script without data takes a tenth of it.
 const STATE_MIN_BYTES: u64 = 4 << 20;
 
-/// Maximum size of a script from a pipe, in bytes.
-const PIPED_MAX_BYTES: u64 = 64 << 20;
+/// Maximum size of a script, in bytes.
+const SCRIPT_MAX_BYTES: u64 = 64 << 20;
 
 /// Duration, in nanoseconds, from which a single call causes a note: every connection of the thread
 /// waits for it.
@@ -100,6 +100,7 @@ impl Scripts {
             path: url.path.clone(),
             headers: headers.to_vec(),
             args: script.args.clone(),
+            sends_both_lengths: spec.compat.is_some(),
             mode: match spec.load.model {
                 Load::OpenLoop { .. } => Mode::ConstantRate,
                 Load::ClosedLoop => Mode::ClosedLoop,
@@ -217,15 +218,9 @@ fn source(file: &InputFile) -> Result<(ScriptText, Option<Input>)> {
     let path = &file.path;
     let mut source = file.content.clone().unwrap_or_default();
     if file.content.is_none() {
-        let unreadable = || format!("{SCRIPT} {path:?} cannot be read");
-        let mut opened = File::open(path).with_context(unreadable)?;
+        source = read_input(SCRIPT, path, SCRIPT_MAX_BYTES)?;
         if fs::metadata(path).map_or(true, |found| found.is_file()) {
-            let read = opened.read_to_end(&mut source).ok();
-            return Ok((None, read.map(|_| file.verify(InputRole::Script, &source)).transpose()?));
-        }
-        let read = opened.take(PIPED_MAX_BYTES + 1).read_to_end(&mut source);
-        if read.with_context(unreadable)? as u64 > PIPED_MAX_BYTES {
-            bail!("{SCRIPT} {path:?} exceeds 64 MiB from a pipe: use a regular file");
+            return Ok((None, Some(file.verify(InputRole::Script, &source)?)));
         }
     }
     let input = file.verify(InputRole::Script, &source)?;

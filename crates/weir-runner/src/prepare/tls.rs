@@ -10,6 +10,7 @@ use weir_text::setting::{
 use weir_tls::{ClientIdentity, TlsConfig, TlsConfigError, TlsOptions};
 
 use crate::errors::shown;
+use crate::input::SETTINGS_MAX_BYTES;
 use crate::spec::TlsSpec;
 use crate::spec::url::Url;
 
@@ -39,7 +40,7 @@ pub(crate) fn of_pages(spec: &TlsSpec) -> TlsSpec {
 /// Returns the options of connections to `url`, without ALPN.
 fn options(spec: &TlsSpec, url: &Url, inputs: &mut Vec<Input>) -> Result<TlsOptions> {
     let ca_file = spec.ca_file.as_ref();
-    let ca_pem = ca_file.and_then(|file| file.read(CA_FILE).ok());
+    let ca_pem = ca_file.map(|file| file.read(CA_FILE, SETTINGS_MAX_BYTES)).transpose()?;
     if let (Some(file), Some(pem)) = (ca_file, &ca_pem) {
         inputs.push(file.verify(InputRole::CaFile, pem)?);
     }
@@ -120,11 +121,11 @@ fn identity(spec: &TlsSpec, inputs: &mut Vec<Input>) -> Result<Option<ClientIden
         }
         return Ok(None);
     };
-    let certificates = file.read(CERT)?;
+    let certificates = file.read(CERT, SETTINGS_MAX_BYTES)?;
     if !ClientIdentity::is_secret(&certificates) {
         inputs.push(file.verify(InputRole::CertFile, &certificates)?);
     }
-    let key = spec.key.as_ref().map(|file| file.read(KEY)).transpose()?;
+    let key = spec.key.as_ref().map(|file| file.read(KEY, SETTINGS_MAX_BYTES)).transpose()?;
     let key = key.as_ref().unwrap_or(&certificates);
     let identity = ClientIdentity::from_pem(&certificates, key);
     identity.map(Some).map_err(|error| {

@@ -1,6 +1,5 @@
 //! The method of gRPC that a run calls, and the schema of its messages.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
@@ -9,6 +8,7 @@ use weir_grpc::{Schema, SchemaFile};
 use weir_text::setting::GRPC_PROTO;
 
 use super::InputFile;
+use crate::input::{DATA_MAX_BYTES, read_input};
 
 /// A method of gRPC. Requests are calls of it, over HTTP/2.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ impl GrpcSpec {
         let mut files = Vec::new();
         for file in &self.protos {
             let name = import_name(&file.path, paths);
-            files.push(SchemaFile { name, content: file.read(GRPC_PROTO)? });
+            files.push(SchemaFile { name, content: file.read(GRPC_PROTO, DATA_MAX_BYTES)? });
         }
         // A specification that came from another machine reads nothing of this one.
         let is_of_here = self.reads_imports();
@@ -53,7 +53,9 @@ impl GrpcSpec {
         let import = move |name: &str| {
             let is_below = !name.starts_with('/') && !name.split('/').any(|part| part == "..");
             let mut places = directories.iter().filter(|_| is_below);
-            places.find_map(|directory| fs::read(directory.join(name)).ok())
+            places.find_map(|directory| {
+                read_input(GRPC_PROTO, &directory.join(name), DATA_MAX_BYTES).ok()
+            })
         };
         Schema::compile(files, Box::new(import)).map_err(|error| anyhow!("{GRPC_PROTO}: {error}"))
     }

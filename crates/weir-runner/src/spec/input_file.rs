@@ -1,10 +1,10 @@
 //! A file that a run reads: its name, and what it must hold. The content may be kept here, so that
 //! a specification can leave its machine.
 
+use std::fmt;
 use std::path::PathBuf;
-use std::{fmt, fs};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,6 +13,7 @@ use weir_text::Setting;
 
 use crate::digest::sha256;
 use crate::errors::shown;
+use crate::input::read_input;
 
 /// A file that a run reads. Its `Debug` form leaves out the content, which may be a secret.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,10 +57,12 @@ impl InputFile {
     /// Returns the content of the file that `setting` names: the one that is kept, or its own.
     ///
     /// # Errors
-    /// When it cannot be read.
-    pub(crate) fn read(&self, setting: Setting) -> Result<Vec<u8>> {
-        let content = self.content.clone().map_or_else(|| fs::read(&self.path), Ok);
-        content.with_context(|| format!("{setting} {} cannot be read", shown(&self.path)))
+    /// When it cannot be read, or has more than `limit` bytes.
+    pub(crate) fn read(&self, setting: Setting, limit: u64) -> Result<Vec<u8>> {
+        match &self.content {
+            Some(content) => Ok(content.clone()),
+            None => read_input(setting, &self.path, limit),
+        }
     }
 
     /// Verifies the length in bytes and the SHA-256 of the content, and returns the description.

@@ -80,6 +80,12 @@ impl Url {
         if host.is_empty() {
             bail!("the URL has no host: write http://HOST[:PORT]/PATH, not {text:?}");
         }
+        if !host.is_ascii() {
+            bail!(
+                "the host {host:?} has letters beyond ASCII: write its ASCII form, which begins \
+                 with xn--; python3 -c \"print('{host}'.encode('idna').decode())\" prints it"
+            );
+        }
         let slash = if path.starts_with('/') { "" } else { "/" };
         let path = format!("{slash}{}", encode(path));
         let host = host.to_owned();
@@ -257,6 +263,7 @@ mod tests {
             ("http://h:x/", "not a number from 1"),
             ("http://::1/", "belongs in brackets"),
             ("http://[::1/", "lacks its ]"),
+            ("http://bücher.example/", "which begins with xn--; python3 -c"),
             ("http://me:secret@h/", "`request.basic_auth` USER:PASS"),
             ("http://me:sec/ret@h/", "%2F"),
             ("http://me:sec#ret@h/", "%23"),

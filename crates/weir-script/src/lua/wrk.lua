@@ -208,7 +208,10 @@ function wrk.format(method, path, headers, body)
     host = headers.Host or wrk.headers.Host
     headers.Host = host
   end
-  headers["Content-Length"] = body and #body
+  -- A message with a transfer coding has no length (RFC 9112 §6.2); wrk sends both.
+  local coding = headers["Transfer-Encoding"] or headers["transfer-encoding"]
+  local has_length = body and (not coding or given.sends_both)
+  headers["Content-Length"] = has_length and #body or nil
 
   pieces[1], pieces[3] = method or wrk.method, path or wrk.path
   local last = 4

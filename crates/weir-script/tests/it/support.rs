@@ -47,6 +47,7 @@ pub(crate) fn options(file: PathBuf) -> Options {
         path: "/a?b=c".to_owned(),
         headers: Vec::new(),
         args: Vec::new(),
+        sends_both_lengths: false,
         mode: Mode::ClosedLoop,
         memory_limit_bytes: 64 << 20,
         source: None,

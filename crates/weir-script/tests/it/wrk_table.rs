@@ -162,6 +162,24 @@ fn format_takes_what_is_missing_from_the_table() {
     check("nil, nil, { A = true }", &format!("GET /a?b=c HTTP/1.1\r\n{host}A: true\r\n\r\n"));
 }
 
+/// RFC 9112 §6.2: a message with a transfer coding has no length. wrk sends both.
+#[test]
+fn a_coded_request_has_a_length_in_the_dialects_alone() {
+    let host = "Host: example.test:8080\r\n";
+    for (name, both) in
+        [("Transfer-Encoding", false), ("transfer-encoding", false), ("Transfer-Encoding", true)]
+    {
+        let call = format!(
+            "return wrk.format('POST', '/te', {{ ['{name}'] = 'chunked' }}, '0\\r\\n\\r\\n')"
+        );
+        let text = returned(&call, |options| options.sends_both_lengths = both);
+        assert!(text.starts_with(&format!("POST /te HTTP/1.1\r\n{host}")), "{text}");
+        assert!(text.ends_with("\r\n\r\n0\r\n\r\n"), "{text}");
+        assert_eq!(text.contains("Content-Length: 5\r\n"), both, "{text}");
+        assert!(text.contains(&format!("{name}: chunked\r\n")), "{text}");
+    }
+}
+
 #[test]
 fn format_changes_the_table_it_is_given() {
     let show = "return tostring(h.Host) .. ' ' .. tostring(h['Content-Length'])";

@@ -133,7 +133,7 @@ pub fn parse_share(text: &str) -> Result<f64, ParseError> {
     };
     let share = number.nearest() / scale;
     if share > 1.0 {
-        return SHARE.refuse(text, "it is more than all");
+        return SHARE.refuse(text, "it is more than all, and percent have the sign %");
     }
     Ok(share)
 }

@@ -161,6 +161,16 @@ pub fn exact_duration(ns: u64) -> String {
     format!("{}{} {}", count(ns / unit.ns), trimmed(&decimals), unit.name)
 }
 
+/// Formats a duration for reading: without rounding if it has at most three decimals in its own
+/// unit (`90 s`, `1.5 s`), else rounded (`54.3 s`).
+pub fn plain_duration(ns: u64) -> String {
+    let own = UNITS.into_iter().find(|unit| ns >= unit.ns).unwrap_or(NANOSECONDS);
+    match (ns % own.ns * 1000).is_multiple_of(own.ns) {
+        true => exact_duration(ns),
+        false => duration(ns),
+    }
+}
+
 /// Format of a column of durations: one unit and one number of decimals, chosen once from a typical
 /// value. A value of a thousand units or more is an outlier and is printed in its own unit.
 #[derive(Clone, Copy, Debug)]

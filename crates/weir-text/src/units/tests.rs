@@ -248,6 +248,16 @@ fn durations_are_printed() {
     ] {
         assert_eq!(exact_duration(ns), text, "{ns}");
     }
+    for (ns, text) in [
+        (54_333_333_334, "54.3 s"),
+        (1_234_567_891, "1.23 s"),
+        (1_500_000_000, "1.5 s"),
+        (120_000_000_000, "2 m"),
+        (0, "0 s"),
+        (17, "17 ns"),
+    ] {
+        assert_eq!(plain_duration(ns), text, "{ns}");
+    }
 }
 
 #[test]

@@ -71,16 +71,24 @@ fn a_server_without_tls_is_recognised_by_its_first_bytes() {
         b"HTTP/1.1 400 Bad Request\r\nServer: nginx\r\n\r\n<html>",
         Some("HTTP/1.1 400 Bad Request"),
         "the server does not speak TLS (it sent \"HTTP/1.1 400 Bad Request\"): load http:// \
-         instead",
+         instead, or ws:// for WebSocket",
     );
     check(
         b"SSH-2.0-OpenSSH_9.2p1 with a comment that is too long to be shown here\r\n",
         Some("SSH-2.0-OpenSSH_9.2p1 with a comment tha"),
         "the server does not speak TLS (it sent \"SSH-2.0-OpenSSH_9.2p1 with a comment \
-         tha\"): load http:// instead",
+         tha\"): load http:// instead, or ws:// for WebSocket",
     );
-    check(b"\x4a\0\0\0\x0a8.0", None, "the server does not speak TLS: load http:// instead");
-    check(b"\x16\x09\x03\0\x02", None, "the server does not speak TLS: load http:// instead");
+    check(
+        b"\x4a\0\0\0\x0a8.0",
+        None,
+        "the server does not speak TLS: load http:// instead, or ws:// for WebSocket",
+    );
+    check(
+        b"\x16\x09\x03\0\x02",
+        None,
+        "the server does not speak TLS: load http:// instead, or ws:// for WebSocket",
+    );
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! The flags of the load: its model and limits, and its part of a load on several machines.
 
-use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
 
 use clap::Args;
 use weir_result::{
     Arrivals, ConnectionStage, Load, Part, Rate, Stage, parse_connection_stages, parse_curve,
     parse_stages,
 };
-use weir_runner::{LoadSpec, Warmup};
-use weir_text::units::parse_duration_ns;
+use weir_runner::{LoadSpec, SETTINGS_MAX_BYTES, Warmup, read_text_input};
+use weir_text::units::{exact_duration, parse_duration_ns};
+use weir_verdict::AbortCondition;
 
 use super::ArrivalsChoice;
 use super::connection_count::ConnectionCount;
@@ -161,6 +162,7 @@ impl LoadArgs {
             return Err(wrong("--arrivals poisson needs a rate: give --rate or --stages"));
         }
         self.check_limits()?;
+        self.check_abort()?;
         if self.is_until_signal() && self.requests.is_some() {
             return Err(wrong(
                 "-d 0 ends at a signal, and -n after a number of requests: leave one of them out",
@@ -200,6 +202,22 @@ impl LoadArgs {
             ));
         }
         Ok(())
+    }
+
+    /// Checks that each condition of --abort can hold for as long as it must.
+    fn check_abort(&self) -> Result<(), clap::Error> {
+        let Some(window_ns) = self.spec().duration_ns else { return Ok(()) };
+        let too_long = self.abort.iter().find(|text| {
+            text.parse::<AbortCondition>().is_ok_and(|condition| condition.for_ns() > window_ns)
+        });
+        match too_long {
+            Some(text) => Err(wrong(format!(
+                "--abort '{text}' can never hold that long: the load lasts {}; shorten the time \
+                 behind 'for', or raise -d",
+                exact_duration(window_ns)
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Checks that connections that grow, and a limit of requests in flight, have a rate.
@@ -245,7 +263,8 @@ fn stages(text: &str) -> Result<Stages, String> {
             false => parse_stages(text).map(Stages::Rates),
         };
     };
-    let curve = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let curve = read_text_input("the curve", Path::new(path), SETTINGS_MAX_BYTES);
+    let curve = curve.map_err(|error| format!("{error:#}"))?;
     parse_curve(&curve).map(Stages::Rates).map_err(|why| format!("{path}: {why}"))
 }
 

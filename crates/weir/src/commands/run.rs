@@ -1,16 +1,17 @@
 //! `weir URL` and `weir --spec FILE`: flags or a file to a specification, the run, the report.
 
-use std::io::Read;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
-use std::{fs, io};
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_report::{Annotation, TextOptions, exporters, json, markdown};
 use weir_result::document::Grade;
 use weir_result::study::Hooks;
 use weir_result::{AssertionResult, Document, Plan};
-use weir_runner::{BodySpec, Finished, InterruptStage, PreparedRun, RawOutput, RunSpec};
+use weir_runner::{
+    BodySpec, DATA_MAX_BYTES, Finished, InterruptStage, PreparedRun, RawOutput, RunSpec, read_input,
+};
 use weir_verdict::Assertion;
 
 use super::study::consent;
@@ -80,18 +81,13 @@ fn print_plan(prepared: &dyn PreparedRun) -> Result<ExitCode> {
 /// # Errors
 /// When it cannot be read, lacks a value, or names a command that the user has not allowed.
 fn of_file(file: &Path, args: &RunArgs) -> Result<RunSpec> {
-    let read = || {
-        let text = match is_stdout(file) {
-            true => {
-                let mut text = Vec::new();
-                io::stdin().lock().read_to_end(&mut text).map(|_| text)?
-            }
-            false => fs::read(file).context("it cannot be read")?,
-        };
-        Ok::<_, anyhow::Error>(RunSpec::from_json(&text)?)
-    };
     let place = || format!("--spec {}", shown(file));
-    let mut spec = read().with_context(place)?;
+    let read = || {
+        let path = if is_stdout(file) { Path::new("/dev/stdin") } else { file };
+        let text = read_input("--spec", path, DATA_MAX_BYTES)?;
+        RunSpec::from_json(&text).map_err(anyhow::Error::from).with_context(place)
+    };
+    let mut spec = read()?;
     let named = consent::of_run(&spec);
     let is_quiet = args.result.output.quiet;
     consent::check(file, &named, &args.consent(), &Hooks::default(), is_quiet)?;

@@ -85,7 +85,7 @@ fn write(directory: &Directory, name: &str, text: &str) -> String {
 fn a_browsers_archive_runs_as_it_is() {
     let refused = weir::weir("-n 1 --connect-to 127.0.0.1:9", &["--from", PAGE]);
     assert_eq!(refused.code(), 2, "{refused:?}");
-    for part in ["page.har: line 4: its origin is http://cdn.example", "--skip-other-origins"] {
+    for part in ["page.har: entry 4: its origin is http://cdn.example", "--skip-other-origins"] {
         assert!(refused.stderr.contains(part), "{part}: {refused:?}");
     }
     let (ran, received) = Recorder::start().run(PAGE, 8, &["--skip-other-origins"]);
@@ -155,6 +155,115 @@ fn commands_that_browsers_copy_run_as_they_are() {
     );
     assert_eq!(field(&received[0].0, "Accept-Encoding"), Some("gzip, deflate, br, zstd"));
     assert_eq!(field(&received[1].0, "TE"), Some("trailers"));
+}
+
+/// siege's list: a method and a body behind the URL, or a file with the body.
+#[test]
+fn the_lines_of_siege_run_as_they_are() {
+    let directory = Directory::new();
+    write(&directory, "body.txt", "from a file");
+    let list = "http://shop.example/\nhttp://shop.example/notes POST {\"name\": \"ann\", \"price\": \"$5\"}\n\
+                http://shop.example/upload POST < BODY\n";
+    let list = list.replace("BODY", &directory.file("body.txt"));
+    let list = write(&directory, "siege.txt", &list);
+    let expected = [
+        ("GET /", ""),
+        ("POST /notes", "{\"name\": \"ann\", \"price\": \"$5\"}"),
+        ("POST /upload", "from a file"),
+    ];
+    let (_, received) = Recorder::start().run(&list, 3, &["--allow-local"]);
+    check(&received, &expected);
+    let form = "application/x-www-form-urlencoded";
+    assert_eq!(field(&received[1].0, "Content-Type"), Some(form));
+    let own = ["--allow-local", "-H", "Content-Type: application/json"];
+    let (_, received) = Recorder::start().run(&list, 3, &own);
+    assert_eq!(field(&received[1].0, "Content-Type"), Some("application/json"));
+}
+
+/// A body in a file beside the archive, as Playwright writes it, and the parts of a form.
+#[test]
+fn bodies_that_an_archive_names_are_sent() {
+    let directory = Directory::new();
+    write(&directory, "3f9a0c.dat", "q=green+chairs");
+    let archive = write(
+        &directory,
+        "own.har",
+        r#"{"log": {"entries": [
+            {"request": {"method": "POST", "url": "http://shop.example/search", "headers": null,
+             "postData": {"mimeType": "application/x-www-form-urlencoded", "text": "",
+              "params": [], "_file": "3f9a0c.dat"}}},
+            {"request": {"method": "POST", "url": "http://shop.example/form",
+             "headers": [{"name": "Content-Type", "value": "multipart/form-data; boundary=XyZ"},
+                         {"name": "X-Empty", "value": null}],
+             "postData": {"mimeType": "multipart/form-data; boundary=XyZ",
+              "params": [{"name": "hello", "value": "big world"}]}}}]}}"#,
+    );
+    let refused = weir::weir("-n 1 --connect-to 127.0.0.1:9", &["--from", &archive]);
+    let part = "own.har: entry 1: its body is the file";
+    assert!(refused.code() == 2 && refused.stderr.contains(part), "{refused:?}");
+    let (_, received) = Recorder::start().run(&archive, 2, &["--allow-local"]);
+    let form =
+        "--XyZ\r\nContent-Disposition: form-data; name=\"hello\"\r\n\r\nbig world\r\n--XyZ--\r\n";
+    check(&received, &[("POST /search", "q=green+chairs"), ("POST /form", form)]);
+    let urlencoded = Some("application/x-www-form-urlencoded");
+    assert_eq!(field(&received[0].0, "Content-Type"), urlencoded);
+    assert_eq!(field(&received[1].0, "X-Empty"), Some(""));
+}
+
+#[test]
+fn forms_of_curl_may_have_files() {
+    let directory = Directory::new();
+    let file = write(&directory, "note.txt", "some text");
+    let line = format!("curl -F 'file=@{file}' -F a=1 http://shop.example/upload\n");
+    let list = write(&directory, "curl.txt", &line);
+    let (ran, received) = Recorder::start().run(&list, 1, &["--allow-local"]);
+    let (head, body) = &received[0];
+    let boundary = field(head, "Content-Type").and_then(|it| it.split_once("boundary="));
+    let boundary = boundary.expect("a boundary").1;
+    let expected = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"note.txt\"\r\n\
+         Content-Type: text/plain\r\n\r\nsome text\r\n--{boundary}\r\n\
+         Content-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--{boundary}--\r\n"
+    );
+    assert_eq!(body, &expected);
+    assert!(ran.document.run.inputs.iter().any(|input| input.path == file), "{ran}");
+}
+
+/// Files that never end are errors that name the flag and its limit, and so are lists in a form
+/// that is not read.
+#[test]
+fn files_that_do_not_fit_are_refused_before_any_load() {
+    let directory = Directory::new();
+    let gor = "1 0123456789abcdef01234567 1790000000000000000 0\n\nGET / HTTP/1.1\n";
+    let gor = write(&directory, "capture.gor", gor);
+    let cmd = "curl \"http://h/?page=1^&size=2\" --data-raw \"^{^\\^\"a^\\^\":1^}\"\n";
+    let cmd = write(&directory, "cmd.txt", cmd);
+    let columns = write(&directory, "rows.csv", "user,user\na,b\n");
+    let marks = write(&directory, "stages.txt", "\u{feff}0,100\n1,100\n");
+    let unused = write(&directory, "unused.csv", "user\na\n");
+    let (url, field) = ("http://127.0.0.1:9/", "http://127.0.0.1:9/{{csv:user}}");
+    for (words, part) in [
+        (&["--rows", "/dev/zero", field][..], "--rows /dev/zero is longer than 64 MiB"),
+        (&["--rows", &columns, field], "line 1: two columns are named \"user\""),
+        (&["--rows", &unused, url], "--rows has no effect"),
+        (&["--form-field", "a=@/dev/zero", url], "/dev/zero is longer than 64 MiB"),
+        (
+            &["--cacert", "/dev/zero", "https://127.0.0.1:9/"],
+            "--cacert /dev/zero is longer than 16",
+        ),
+        (&["--spec", "/dev/zero"], "--spec /dev/zero is longer than 64 MiB"),
+        (&["-H", "X: {{file:/dev/zero}}", url], "the file /dev/zero is longer than 16 MiB"),
+        (&["-s", "/dev/zero", url], "--script /dev/zero is longer than 64 MiB"),
+        (&["--from", &gor], "capture.gor: line 1: it is a capture of GoReplay"),
+        (&["--from", &cmd], "cmd.txt: line 1: it is quoted for Windows' cmd"),
+        (&["--stages", &format!("@{marks}"), "--print-plan", "x://h"], "unsupported scheme"),
+        (&["--group", "/nothing", url, "http://127.0.0.1:9/b"], "--group '/nothing' matches no"),
+        (&["--h2-window", "100k", url], "--h2-window has no effect without HTTP/2"),
+    ] {
+        let refused = weir::weir("", words);
+        assert_eq!(refused.code(), 2, "{words:?}: {refused:?}");
+        assert!(refused.stderr.contains(part), "{words:?}: {refused:?}");
+    }
 }
 
 /// The examples of vegeta's `http` format, in one file. The paths of bodies are `/path/to/…` there.

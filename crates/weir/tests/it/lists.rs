@@ -213,7 +213,7 @@ fn a_bad_list_is_an_error_with_its_line() {
     let server = Raw::answering(OK);
     let directory = Directory::new();
     for (text, flags, part) in [
-        ("", "", "the list has no rows"),
+        ("", "", "list: it has no rows"),
         ("/a\nhttp://[/\n", "", "line 2:"),
         ("{\"url\": \"/a\"}\n{\"url\": 1}\n", "", "line 2:"),
         ("GET /a\nX: y\n@/etc/hostname\n", "", "--allow-local"),
@@ -601,7 +601,7 @@ fn a_long_list_of_targets_or_commands_is_read_during_the_load() {
     let har = format!("{{\"log\": {{\"entries\": [{entries}]}}}}");
     let refused = weir::weir("", &["--from", &write(&directory, "page.har", &har)]);
     assert_eq!(refused.code(), 2, "{refused:?}");
-    for part in ["page.har: line 4097: these are more than 4096 requests", "as JSON lines"] {
+    for part in ["page.har: entry 4097: these are more than 4096 requests", "as JSON lines"] {
         assert!(refused.stderr.contains(part), "{part}: {refused:?}");
     }
 }

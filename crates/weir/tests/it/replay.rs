@@ -140,6 +140,40 @@ fn a_long_log_in_whole_seconds_is_repeated() {
     assert!(changed.stderr.contains("--replay"), "{changed:?}");
 }
 
+/// The lines of Caddy's access log, whose request is an object, and of Traefik's, whose `time` is
+/// that of the line.
+#[test]
+fn logs_of_caddy_and_traefik_are_replayed() {
+    let (directory, server) = (Directory::new(), Served::plainly());
+    let caddy = |ts: &str, uri: &str| {
+        format!(
+            "{{\"level\":\"info\",\"ts\":{ts},\"msg\":\"handled request\",\"request\":{{\"proto\":\
+             \"HTTP/1.1\",\"method\":\"GET\",\"host\":\"shop.test\",\"uri\":\"{uri}\"}},\"status\":200}}\n"
+        )
+    };
+    let traefik = |at: &str, path: &str| {
+        format!(
+            "{{\"RequestMethod\":\"GET\",\"RequestPath\":\"{path}\",\"StartUTC\":\
+             \"2026-11-28T10:00:{at}Z\",\"time\":\"2026-11-28T10:00:09Z\"}}\n"
+        )
+    };
+    for text in [
+        caddy("1790000000.25", "/a?x=1") + &caddy("1790000000.75", "/b"),
+        traefik("00.25", "/a?x=1") + &traefik("00.75", "/b"),
+    ] {
+        let log = write(&directory, "access.log", &text);
+        let output = directory.file("out.json");
+        let words = format!("--no-verdict -q --replay {log} --no-preflight -o {output}");
+        let ran = weir(&words, &[&server.url()]);
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        let document = weir_verdict::load(&output).expect("a document");
+        assert_eq!(document.accounting.ok, 2, "{text}");
+        assert_eq!(document.plan.duration_ns, Some(510 * MS), "{text}");
+        let names: Vec<&str> = document.names.iter().map(|name| name.name.as_str()).collect();
+        assert_eq!(names, ["GET /a", "GET /b"], "{text}");
+    }
+}
+
 #[test]
 fn what_cannot_be_replayed_is_refused_before_any_load() {
     let (directory, server) = (Directory::new(), Served::plainly());
@@ -157,12 +191,14 @@ fn what_cannot_be_replayed_is_refused_before_any_load() {
     check("--replay LOG --replay-format", &["$msec"], "--replay-format: it has neither $request");
     check("--replay LOG --speed 0", &[], "is no speed");
     check("--replay /missing", &[], "--replay /missing cannot be read");
-    check("--replay LOG -R5", &[], "cannot be used with '--rate <N>'");
+    check("--replay LOG -R5", &[], "--rate cannot be used with --replay, as the log has");
     check("--replay LOG --stages 1s@5", &[], "cannot be used with");
     check("--replay LOG --from LOG", &[], "cannot be used with");
-    check("--replay LOG -b x", &[], "cannot be used with '--body");
+    check("--replay LOG -b x", &[], "--body cannot be used with --replay");
     check("--replay LOG --prove-client --replay-format", &[FORMAT], "leave out --prove-client");
-    check("--speed 2x", &[], "--replay <FILE>");
+    check("--speed 2x", &[], "--speed has no effect without --replay FILE");
+    let other = write(&directory, "other.log", "{\"when\": 1, \"url\": \"/\"}\n");
+    check(&format!("--replay {other}"), &[], "line 1: it has no time in `time`, `timestamp` or");
     let unsafe_log = "::1 [1.0] \"POST / HTTP/1.1\" 200\n";
     let unsafe_log = write(&directory, "unsafe.log", unsafe_log);
     let words = format!("--replay {unsafe_log} --replay-format");

@@ -17,6 +17,7 @@ use super::request::{Common, RowPlace};
 use super::rows::{in_list, reader};
 use crate::digest::hexadecimal;
 use crate::errors::shown;
+use crate::input::open_input;
 use crate::spec::InputFile;
 
 /// Bytes that are read at once from a list in file order, and from one in random order.
@@ -39,7 +40,7 @@ impl Indexed {
     pub(super) fn of(file: &InputFile, place: &str, format: ListFormat) -> Result<Option<Indexed>> {
         let failed = || format!("{LIST} {} cannot be read", shown(&file.path));
         let mut indexer = RowIndexer::new(format);
-        let mut opened = File::open(&file.path).with_context(failed)?;
+        let mut opened = open_input(LIST, &file.path)?;
         let (mut digest, mut bytes) = (Digest::new(&SHA256), 0);
         let mut piece = vec![0; IN_ORDER_BYTES];
         loop {
@@ -112,7 +113,7 @@ impl RowCursor for LongRows<'_> {
         let failed = |text: String| format!("{LIST} {}: {text}", shown(&self.list.path));
         let row = self.rows.read(row).map_err(|error| failed(error.to_string()))?;
         let request = self.list.preparer.request(&row);
-        request.map_err(|error| failed(format!("line {}: {error:#}", row.line)))
+        request.map_err(|error| failed(format!("{}: {error:#}", row.position)))
     }
 }
 

@@ -17,8 +17,10 @@ use weir_text::setting::{REPLAY, REPLAY_FORMAT, REPLAY_UNSAFE, SPEED};
 use weir_text::units;
 
 use super::long::RowPreparer;
+use super::rows;
 use super::stream::{self, StreamInput};
 use crate::errors::shown;
+use crate::input::WHOLE_MAX_BYTES;
 use crate::spec::ReplaySpec;
 
 /// Longest replay.
@@ -82,7 +84,7 @@ pub(super) fn read(spec: &ReplaySpec) -> Result<ReplayedLog> {
 
 /// Place of a line in messages, before its number.
 fn place(name: &str) -> String {
-    format!("{REPLAY} {name}: line ")
+    format!("{REPLAY} {name}: ")
 }
 
 /// Reads the lines of a log.
@@ -94,18 +96,16 @@ fn recording(spec: &ReplaySpec, name: &str) -> Result<(Recording, Input)> {
         speed: (spec.speed.numerator, spec.speed.denominator),
         is_sent: if spec.sends_unsafe { |_| true } else { is_safe_method },
     };
-    let failed = |RecordingError { error: RowError { line, text }, is_of_format }| {
-        let place = place(name);
+    let failed = |RecordingError { error: RowError { position, text }, is_of_format }| {
+        let at = rows::at(&place(name), position);
         match is_of_format && !is_known {
-            true => {
-                anyhow!("{place}{line}: {text}: name the format of its lines with {REPLAY_FORMAT}")
-            }
-            false => anyhow!("{place}{line}: {text}"),
+            true => anyhow!("{at}: {text}: name the format of its lines with {REPLAY_FORMAT}"),
+            false => anyhow!("{at}: {text}"),
         }
     };
     let role = InputRole::Replay;
     if spec.file.content.is_some() {
-        let bytes = spec.file.read(REPLAY)?;
+        let bytes = spec.file.read(REPLAY, WHOLE_MAX_BYTES)?;
         let input = spec.file.verify(role, &bytes)?;
         let read = Recording::read(BufReader::new(Cursor::new(bytes)), format, rules);
         return Ok((read.map_err(failed)?, input));
@@ -133,7 +133,7 @@ fn check(spec: &ReplaySpec, recording: &Recording, name: &str) -> Result<()> {
     if recording.window_ns > WINDOW_MAX_NS {
         bail!(
             "{REPLAY} {name} takes {} at {}, which is more than 30 days: raise {SPEED}",
-            units::exact_duration(recording.window_ns),
+            units::plain_duration(recording.window_ns),
             spec.speed
         );
     }
@@ -188,6 +188,8 @@ impl RowCursor for RecordedCursor<'_> {
     fn read(&mut self, row: u64) -> Result<ListedRequest, String> {
         let RecordedRows { requests, preparer, place } = self.0;
         let row = requests[row as usize].row();
-        preparer.request(&row).map_err(|error| format!("{place}{}: {error:#}", row.line))
+        preparer
+            .request(&row)
+            .map_err(|error| format!("{}: {error:#}", rows::at(place, row.position)))
     }
 }

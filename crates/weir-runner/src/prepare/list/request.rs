@@ -1,21 +1,24 @@
 //! The request of a row: what the row gives, and what it leaves to the command line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_http::Prepared;
-use weir_list::{Row, RowBody, TableRows, Template, Values};
+use weir_list::{FormPart, PartContent, Row, RowBody, TableRows, Template, Values, multipart_body};
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{ALLOW_LOCAL, GRPC, HTTP, LIST, ROWS, SKIP_OTHER_ORIGINS};
 
 use super::templates::{Marks, Templates};
 use crate::digest::sha256;
 use crate::errors::shown;
+use crate::input::{WHOLE_MAX_BYTES, read_input};
 use crate::prepare::grpc::GrpcCalls;
 use crate::prepare::{form, websocket};
 use crate::spec::url::Url;
-use crate::spec::{BodySpec, FormField, FormValue, HttpChoice, ListSpec, RunSpec, credentials};
+use crate::spec::{
+    BodySpec, FormField, FormValue, HttpChoice, ListSource, ListSpec, RunSpec, credentials,
+};
 
 /// The parts that the requests of all rows share.
 #[derive(Clone, Debug)]
@@ -40,8 +43,8 @@ pub(super) struct MarkedRow {
     method: Option<String>,
     headers: Vec<(String, String)>,
     body: Option<Vec<u8>>,
-    /// File that the body was read from.
-    input: Option<Input>,
+    /// Files that the body was read from.
+    inputs: Vec<Input>,
     /// Fields, and secrets of this machine.
     pub(super) marks: Marks,
 }
@@ -56,8 +59,8 @@ pub(super) struct RowRequest {
     pub(super) template: Option<Arc<Template>>,
     /// Values that were read from this machine.
     pub(super) secrets: Vec<String>,
-    /// File that the body was read from.
-    pub(super) input: Option<Input>,
+    /// Files that the body was read from.
+    pub(super) inputs: Vec<Input>,
 }
 
 /// The place of a row's URL.
@@ -90,11 +93,11 @@ impl Common {
             };
             headers.push((name, value));
         }
-        let (body, input) = match &self.calls {
+        let (body, inputs) = match &self.calls {
             None => self.body(row, &mut marks)?,
             Some(calls) => self.call_body(calls, row)?,
         };
-        Ok(MarkedRow { target, method: row.method.clone(), headers, body, input, marks })
+        Ok(MarkedRow { target, method: row.method.clone(), headers, body, inputs, marks })
     }
 
     /// Returns the place of a row's URL.
@@ -136,7 +139,7 @@ impl Common {
     /// # Errors
     /// When it cannot be sent.
     pub(super) fn request(&self, row: MarkedRow, path: &str) -> Result<RowRequest> {
-        let MarkedRow { method, headers, body, input, marks, .. } = row;
+        let MarkedRow { method, headers, body, inputs, marks, .. } = row;
         let body = body.as_deref();
         let method = method.as_ref().or(self.spec.request.method.as_ref());
         let has_post = body.is_some() && !self.url.is_websocket;
@@ -152,13 +155,13 @@ impl Common {
         let (method, path) = (method.to_owned(), marks.fields.unmark(path));
         if marks.fields.is_empty() {
             let secrets = marks.secrets;
-            return Ok(RowRequest { method, path, request, template: None, secrets, input });
+            return Ok(RowRequest { method, path, request, template: None, secrets, inputs });
         }
         let template = marks.fields.template(request.bytes());
         self.check_values(&template)?;
         let request = self.first(&template)?;
         let (template, secrets) = (Some(Arc::new(template)), marks.secrets);
-        Ok(RowRequest { method, path, request, template, secrets, input })
+        Ok(RowRequest { method, path, request, template, secrets, inputs })
     }
 
     /// Checks that a row is a message.
@@ -217,39 +220,74 @@ impl Common {
             headers.retain(|(name, ..)| !is_authorization(name));
             headers.push(("Authorization".to_owned(), credentials::basic(user), true));
         }
+        let is_type = |name: &str| name.eq_ignore_ascii_case("content-type");
+        if let Some(media_type) = row.media_type
+            && !headers.iter().any(|(name, ..)| is_type(name))
+        {
+            headers.push(("Content-Type".to_owned(), media_type.to_owned(), true));
+        }
         headers
     }
 
-    /// Returns the body of a row that is a call of gRPC, and the file that it was read from.
-    fn call_body(&self, calls: &GrpcCalls, row: &Row) -> Result<(Option<Vec<u8>>, Option<Input>)> {
+    /// Returns the body of a row that is a call of gRPC, and the files that it was read from.
+    fn call_body(&self, calls: &GrpcCalls, row: &Row) -> Result<(Option<Vec<u8>>, Vec<Input>)> {
         if row.method.as_ref().is_some_and(|method| method != "POST") {
             bail!("{GRPC} is POST: leave out its method");
         }
         let mut marks = Marks::default();
-        let (content, input) = self.body(row, &mut marks)?;
+        let (content, inputs) = self.body(row, &mut marks)?;
         if !marks.fields.is_empty() {
             bail!(
                 "its body has a template, and {GRPC} encodes bodies before the load: give each \
                  body as a row of {LIST}"
             );
         }
-        Ok((Some(calls.body(content.as_deref())?), input))
+        Ok((Some(calls.body(content.as_deref())?), inputs))
     }
 
-    /// Returns the body of a row, and the file that it was read from.
-    fn body(&self, row: &Row, marks: &mut Marks) -> Result<(Option<Vec<u8>>, Option<Input>)> {
+    /// Returns the body of a row, and the files that it was read from.
+    fn body(&self, row: &Row, marks: &mut Marks) -> Result<(Option<Vec<u8>>, Vec<Input>)> {
         let (path, is_joined) = match &row.body {
-            None => return Ok((self.common_body(marks)?, None)),
+            None => return Ok((self.common_body(marks)?, Vec::new())),
             Some(RowBody::Bytes(bytes)) => {
                 let marked = match std::str::from_utf8(bytes) {
                     Ok(text) => self.templates.mark_row(text, marks)?.into_bytes(),
                     Err(_) => bytes.clone(),
                 };
-                return Ok((Some(marked), None));
+                return Ok((Some(marked), Vec::new()));
             }
-            Some(RowBody::File(path)) => (Path::new(path), false),
-            Some(RowBody::JoinedFile(path)) => (Path::new(path), true),
+            Some(RowBody::Form(boundary, parts)) => return self.form(boundary, parts),
+            Some(RowBody::File(path)) => (PathBuf::from(path), false),
+            Some(RowBody::FileBeside(path)) => (self.directory().join(path), false),
+            Some(RowBody::JoinedFile(path)) => (PathBuf::from(path), true),
         };
+        let (mut body, input) = self.file(&path)?;
+        if is_joined {
+            body.retain(|byte| !matches!(byte, b'\r' | b'\n'));
+        }
+        Ok((Some(body), vec![input]))
+    }
+
+    /// Returns the body of a form, and the files of its parts.
+    fn form(&self, boundary: &str, parts: &[FormPart]) -> Result<(Option<Vec<u8>>, Vec<Input>)> {
+        let (mut contents, mut inputs) = (Vec::new(), Vec::new());
+        for part in parts {
+            contents.push(match &part.content {
+                PartContent::Bytes(bytes) => bytes.clone(),
+                PartContent::File(path) => {
+                    let (bytes, input) = self.file(Path::new(path))?;
+                    inputs.push(input);
+                    bytes
+                }
+            });
+        }
+        let parts = parts.iter().zip(contents.iter().map(Vec::as_slice));
+        let body = multipart_body(boundary, parts).map_err(|text| anyhow!("{text}"))?;
+        Ok((Some(body), inputs))
+    }
+
+    /// Reads a file that the list names.
+    fn file(&self, path: &Path) -> Result<(Vec<u8>, Input)> {
         if !self.list.allow_local {
             bail!(
                 "its body is the file {} of this machine: give {ALLOW_LOCAL} if you trust the list",
@@ -257,18 +295,23 @@ impl Common {
             );
         }
         self.templates.access.check_file(path)?;
-        let read = std::fs::read(path);
-        let mut body = read.map_err(|error| anyhow!("{} cannot be read: {error}", shown(path)))?;
+        let bytes = read_input("its body", path, WHOLE_MAX_BYTES)?;
         let input = Input {
             role: InputRole::Body,
             path: path.to_string_lossy().into_owned(),
-            bytes: body.len() as u64,
-            sha256: sha256(&body),
+            bytes: bytes.len() as u64,
+            sha256: sha256(&bytes),
         };
-        if is_joined {
-            body.retain(|byte| !matches!(byte, b'\r' | b'\n'));
-        }
-        Ok((Some(body), Some(input)))
+        Ok((bytes, input))
+    }
+
+    /// Returns the directory of the list.
+    fn directory(&self) -> &Path {
+        let parent = match &self.list.source {
+            ListSource::File(file) => file.path.parent(),
+            ListSource::Urls(_) => None,
+        };
+        parent.unwrap_or(Path::new(""))
     }
 
     /// Returns the body of the command line. A file has no fields.

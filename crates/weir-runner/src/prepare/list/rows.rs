@@ -3,7 +3,17 @@
 use std::io::BufRead;
 
 use anyhow::{Result, anyhow};
-use weir_list::{ListFormat, Row, RowError, RowReader};
+use weir_list::{ListFormat, Position, Row, RowError, RowReader};
+
+/// Returns the position of a row in a list, for messages. `place` begins those of the list; it is
+/// empty for the URLs of the command line.
+pub(super) fn at(place: &str, position: Position) -> String {
+    match position {
+        Position::Whole => place.trim_end_matches(": ").to_owned(),
+        Position::Line(number) if place.is_empty() => format!("URL {number}"),
+        position => format!("{place}{position}"),
+    }
+}
 
 /// Opens a list whose rows are at `place`, in `format` or the one that it is in.
 ///
@@ -37,5 +47,5 @@ pub(super) fn rows<R: BufRead>(
 
 /// Returns the error of a list whose rows are at `place`.
 pub(super) fn in_list(place: &str, error: &RowError) -> anyhow::Error {
-    anyhow!("{place}{}: {}", error.line, error.text)
+    anyhow!("{}: {}", at(place, error.position), error.text)
 }

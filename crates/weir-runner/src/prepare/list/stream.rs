@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use aws_lc_rs::digest::{Context as Digest, SHA256};
 use weir_engine::NextRow;
 use weir_list::{Row, RowReader};
@@ -18,9 +18,10 @@ use weir_text::Setting;
 use weir_text::setting::{DURATION, LIST, LIST_ORDER, REQUESTS, WARMUP};
 
 use super::long::RowPreparer;
-use super::rows::in_list;
+use super::rows::{at, in_list};
 use crate::digest::hexadecimal;
 use crate::errors::shown;
+use crate::input::open_input;
 use crate::spec::RunSpec;
 
 /// Path of standard input.
@@ -81,8 +82,7 @@ impl StreamInput {
     /// # Errors
     /// When it cannot be read.
     pub(super) fn open(path: &Path, setting: Setting) -> Result<StreamInput> {
-        let failed = || format!("{setting} {} cannot be read", name(path));
-        let input = BufReader::new(File::open(path).with_context(failed)?);
+        let input = BufReader::new(open_input(setting, path)?);
         let (rows, bytes) = (AtomicU64::new(0), Mutex::new((Digest::new(&SHA256), 0)));
         let facts = Arc::new(StreamFacts { path: path.to_owned(), rows, bytes });
         Ok(StreamInput { input, facts })
@@ -169,7 +169,8 @@ impl UnreadRows {
                 };
             };
             let request = preparer.request(&row);
-            let request = request.map_err(|error| format!("{place}{}: {error:#}", row.line))?;
+            let request =
+                request.map_err(|error| format!("{}: {error:#}", at(&place, row.position)))?;
             facts.rows.fetch_add(1, Ordering::AcqRel);
             Ok(Some(request))
         })

@@ -10,6 +10,7 @@ use weir_text::setting::{ALLOW_LOCAL, CONNECTIONS, ROWS, ROWS_ORDER};
 
 use crate::access::MachineAccess;
 use crate::errors::shown;
+use crate::input::DATA_MAX_BYTES;
 use crate::spec::{ListSource, ListSpec, RowsOrder, RunSpec};
 
 /// Greatest number of values of a table that are searched for as secrets.
@@ -46,7 +47,7 @@ impl Templates {
         let (table, input) = match &spec.templates.rows {
             None => (None, None),
             Some(file) => {
-                let bytes = file.read(ROWS)?;
+                let bytes = file.read(ROWS, DATA_MAX_BYTES)?;
                 let input = file.verify(InputRole::Rows, &bytes)?;
                 let failed = |text| anyhow!("{ROWS} {}: {text}", shown(&file.path));
                 let table = Arc::new(Table::parse(&bytes).map_err(failed)?);

@@ -1,13 +1,12 @@
 //! The file of `weir serve --routes`: a JSON object on each line.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use weir_runner::read_text_input;
 use weir_serve::{
     BrokenResponses, ContentCoding, EventData, EventStream, ExtraHeader, ParseError, Route,
     RouteBody, Routes,
@@ -70,18 +69,8 @@ enum Size {
 /// When it cannot be read, or a line is no route; the message names file and line.
 pub(super) fn read(path: &Path) -> Result<Routes> {
     let context = || format!("--routes {}", shown(path));
-    let text = text(path).with_context(context)?;
+    let text = read_text_input("--routes", path, FILE_MAX_BYTES)?;
     parse(&text).with_context(context)
-}
-
-fn text(path: &Path) -> Result<String> {
-    let file = File::open(path).context("it cannot be read")?;
-    let mut text = String::new();
-    file.take(FILE_MAX_BYTES + 1).read_to_string(&mut text).context("it cannot be read")?;
-    if text.len() as u64 > FILE_MAX_BYTES {
-        bail!("it has more than 64 MiB: give large bodies by `size`");
-    }
-    Ok(text)
 }
 
 fn parse(text: &str) -> Result<Routes> {

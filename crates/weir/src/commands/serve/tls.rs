@@ -1,16 +1,15 @@
 //! Flags of TLS of `weir serve`, and the files that they name.
 
-use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use weir_io::Endpoint;
+use weir_runner::{SETTINGS_MAX_BYTES, read_input};
 use weir_serve::{Identity, TlsConfig, TlsOptions};
 
 use super::authority_file::AuthorityFile;
 use crate::args::serve::ServerTlsArgs;
-use crate::terminal::shown;
 
 /// File of the authority's certificate, in the current directory.
 const AUTHORITY_FILE: &str = "weir-serve-ca.pem";
@@ -65,5 +64,5 @@ fn addresses(listen: &[Endpoint]) -> Vec<IpAddr> {
 }
 
 fn read(flag: &str, path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("failed to read {flag} {}", shown(path)))
+    read_input(flag, path, SETTINGS_MAX_BYTES)
 }

@@ -91,6 +91,7 @@ fn options(values: &[u8]) -> Options {
         headers: vec![("accept".to_owned(), "*/*".to_owned())],
         args: vec!["a".to_owned()],
         mode: if values.len().is_multiple_of(2) { Mode::ClosedLoop } else { Mode::ConstantRate },
+        sends_both_lengths: false,
         memory_limit_bytes: MEMORY_MAX_BYTES,
         source: None,
         calling: Arc::default(),

@@ -2,13 +2,13 @@
 //! precedence over it.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use weir_result::study::Factor;
+use weir_runner::{SETTINGS_MAX_BYTES, read_text_input};
 use weir_verdict::AssertionError;
 
 use crate::args::metrics::MetricList;
@@ -38,7 +38,7 @@ struct SweepPlan {
 /// another one.
 pub(super) fn completed(mut args: SweepArgs, path: &Path) -> Result<SweepArgs> {
     let file = || format!("--plan {}", shown(path));
-    let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", file()))?;
+    let text = read_text_input("--plan", path, SETTINGS_MAX_BYTES)?;
     let plan = SweepPlan::parse(&text).map_err(|error| anyhow!("{}: {error}", file()))?;
     args.run = words(&plan, &args.run).with_context(file)?;
     let is_given =
