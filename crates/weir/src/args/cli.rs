@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcomm
 use super::result::check_rows;
 use super::study::StudyFlags;
 use super::{ReportArgs, RunArgs, SpecArgs};
-use super::{doctor, fleet, help, hints, history, pages, pin, serve, split, study, topics};
+use super::{doctor, fleet, help, hints, history, pages, pin, serve, split, study, topics, unused};
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
 #[derive(Debug, Parser)]
@@ -73,12 +73,14 @@ impl Cli {
         let matches = matches.map_err(|error| hints::explain(error, &argv, &command))?;
         let mut cli = Cli::from_arg_matches(&matches)?;
         hints::check_history(&argv)?;
+        unused::check_stdout(&matches)?;
         match &cli.command {
             Some(command) => command.check()?,
             None => {
                 if cli.run.result.output.quiet {
                     hints::check_quiet(&argv, &command)?;
                 }
+                unused::check(&matches, &command, false)?;
                 cli.run.check(&matches, &command)?;
             }
         }
@@ -194,10 +196,11 @@ pub(crate) fn parse_study_run(words: &[OsString]) -> Result<SpecArgs, clap::Erro
     let argv = pin::joined(iter::once(OsString::from("weir")).chain(words.iter().cloned()));
     let command = clap::Command::new("weir").disable_help_flag(true).disable_version_flag(true);
     let command = with_repeated_switches(SpecArgs::augment_args(command));
-    let parsed = command.try_get_matches_from(&argv);
-    let parsed = parsed.and_then(|matches| SpecArgs::from_arg_matches(&matches));
+    let matches = command.try_get_matches_from(&argv);
     let root = Cli::command();
-    let mut spec = parsed.map_err(|error| hints::of_study_run(error, &argv, &root))?;
+    let parsed = matches.and_then(|matches| Ok((SpecArgs::from_arg_matches(&matches)?, matches)));
+    let (mut spec, matches) = parsed.map_err(|error| hints::of_study_run(error, &argv, &root))?;
+    unused::check(&matches, &root, true)?;
     if spec.load.part.is_some() {
         return Err(hints::single_run("--part"));
     }

@@ -46,7 +46,7 @@ pub(crate) struct ConnectionArgs {
     connect_rate: Option<Rate>,
     /// Source addresses, used in turn: 10.0.0.5, 10.0.0.5-10.0.0.20, 127.1.0.0/24; repeatable, or
     /// with commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "unix")]
     source_ip: Vec<AddressRange>,
     /// Connect to this instead of the URL's host; several are used in turn; repeatable, or with
     /// commas

@@ -10,6 +10,7 @@ use weir_text::similar;
 use weir_text::units::parse_rate;
 
 use super::peers::{self, of_one_dash};
+use super::unused;
 use super::wrong::wrong;
 
 /// Returns `error`, or one of ours: a flag that is repeated or abbreviated, or that another tool
@@ -42,11 +43,44 @@ pub(super) fn explain(error: clap::Error, argv: &[OsString], root: &Command) -> 
                 (None, None) => error,
             }
         }
+        ErrorKind::MissingRequiredArgument => unused::of_words(&words).unwrap_or(error),
+        ErrorKind::ArgumentConflict => conflict(&error, &flag).map_or(error, wrong),
         ErrorKind::TooManyValues if letter_of(&flag, root) == Some('q') => {
             of_quiet(&value).map_or(error, wrong)
         }
         _ => error,
     }
+}
+
+/// Reasons why other flags cannot stand beside these.
+const CONFLICTS: [(&str, &str); 8] = [
+    ("--replay", "the log has the requests and their times"),
+    ("--stages", "the stages have the rates and their times"),
+    ("--body-lines", "each line of the file is a body"),
+    ("--form-field", "the form is the body"),
+    ("--body-size", "both are the body"),
+    ("--script", "the script makes the requests"),
+    ("--from", "the list has the requests"),
+    ("--close", "each request has a connection of its own"),
+];
+
+/// Returns the error for a flag that cannot be used with others: which, why, and what to do.
+fn conflict(error: &clap::Error, flag: &str) -> Option<String> {
+    let others = match error.get(ContextKind::PriorArg)? {
+        ContextValue::String(other) => vec![other.clone()],
+        ContextValue::Strings(others) => others.clone(),
+        _ => return None,
+    };
+    let other = without_value(others.first()?);
+    let flag = without_value(flag);
+    let known = CONFLICTS.iter().find(|(owner, _)| *owner == flag || *owner == other);
+    Some(match known {
+        Some((owner, reason)) => {
+            let barred = if *owner == flag { other } else { flag };
+            format!("{barred} cannot be used with {owner}, as {reason}: leave one of them out")
+        }
+        None => format!("{flag} cannot be used with {other}: leave one of them out"),
+    })
 }
 
 /// A text that clap's error has, or an empty one.
@@ -309,14 +343,28 @@ mod tests {
             ("-qps 100 http://h/", "use -R 100\n"),
             ("-uniform http://h/", "unknown flag -uniform"),
             ("-targets=targets.txt http://h/", "use --from targets.txt\n"),
-            ("-format json http://h/", "use --from-format vegeta-json\n"),
-            ("-lazy http://h/", "--from FILE reads them before it\n"),
+            ("-format json http://h/", "use --from FILE --from-format vegeta-json\n"),
+            ("-lazy http://h/", "does so with a list above 4,096 rows\n"),
             ("-f urls.txt http://h/", "or --from urls.txt\n"),
             ("-i urls.txt http://h/", "use --from urls.txt, or -b @urls.txt\n"),
             ("--urls-from-file urls.txt http://h/", "use --from urls.txt\n"),
             ("--input-file=urls.txt http://h/", "use --from urls.txt\n"),
             ("--internet http://h/", "use --from FILE --order random\n"),
             ("-Z bodies.txt http://h/", "use --from FILE: JSON lines with url and body\n"),
+        ] {
+            check_hint(line, expected);
+            assert_eq!(message(line).lines().count(), 1, "{line}");
+        }
+    }
+
+    #[test]
+    fn flags_that_exclude_each_other_have_a_remedy() {
+        for (line, expected) in [
+            ("--stages 5s@1k -d5s http://h/", "--duration cannot be used with --stages, as the "),
+            ("--replay LOG -R5 http://h/", "--rate cannot be used with --replay, as the log has "),
+            ("--form-field a=b -b x http://h/", "--body cannot be used with --form-field, as the"),
+            ("--body-size 5 -b x http://h/", "cannot be used with --body-size, as both are the "),
+            ("--ipv4 --ipv6 http://h/", "--ipv4 cannot be used with --ipv6: leave one of them out"),
         ] {
             check_hint(line, expected);
             assert_eq!(message(line).lines().count(), 1, "{line}");
@@ -396,7 +444,7 @@ mod tests {
             ("--requests POST http://h/", "use -X POST"),
             ("serve -z 30s", "unexpected argument '-z'"),
             ("-c5 http://h/ --latnecy", "unknown flag --latnecy: did you mean --latency?"),
-            ("--threshold 5ms http://h/", "use --assert, as in --assert 'p99 < 5ms'\n"),
+            ("--threshold 5ms http://h/", "use --assert 'p99 < 5ms'\n"),
             ("--thread-count 5 http://h/", "unknown flag --thread-count: weir --help lists all"),
         ] {
             check_hint(line, expected);

@@ -14,7 +14,7 @@ const PEERS: &str = "\
 -B address: ab's source address; use --source-ip {ADDRESS}
 -B: wrk2's latency per batch; weir measures each pipelined request
 -C: ab's cookie; use -H 'Cookie: NAME=VALUE'
--D poisson: the arrivals of a wrk2 fork; use --arrivals poisson
+-D poisson: the arrivals of a wrk2 fork; use -R N --arrivals poisson
 -D uniform: the arrivals of a wrk2 fork; use --arrivals uniform
 -D law: the arrivals of a wrk2 fork; weir has --arrivals uniform and poisson
 -D time: h2load's duration; use -d {T}
@@ -59,10 +59,10 @@ const PEERS: &str = "\
 -rate -qps: the rate of vegeta or fortio; use -R {N}
 -duration: vegeta's duration; use -d {T}
 -targets: vegeta's file of targets; use --from {FILE}
--lazy: vegeta's reading of targets during the load; --from FILE reads them before it
+-lazy: vegeta's reading of targets during the load; --from FILE does so with a list above 4,096 rows
 -chunked: vegeta's chunked bodies; use a Lua script, -s FILE (docs/SCRIPTING.md)
 -connections -max-connections: vegeta's number of connections; use -c {N}
--max-workers: vegeta's greatest number of workers; use -c 10..{N}
+-max-workers: vegeta's greatest number of workers; use -R N -c 10..{N}
 -workers -cpus: the threads of vegeta or hey; use -t {N}
 -timeout: vegeta's response timeout; use -T {T}
 -payload: fortio's body; use -b TEXT
@@ -80,7 +80,7 @@ const PEERS: &str = "\
 -resolvers -dns-ttl: vegeta's name resolution; weir resolves once, or use --connect-to HOST[:PORT]
 -proxy-header: vegeta's proxy header; weir has no proxy; --connect-to HOST[:PORT] sends elsewhere
 -max-body: vegeta's limit of read bodies; weir reads and drops bodies
--format: vegeta's format of targets; use --from-format vegeta-{FORMAT}
+-format: vegeta's format of targets; use --from FILE --from-format vegeta-{FORMAT}
 -json: fortio's JSON output; use --format json
 -name: vegeta's name of the attack; name the result file: -o NAME.json
 -nocatchup: fortio's skipping of late requests; weir never skips: it sends late and says so
@@ -88,11 +88,33 @@ const PEERS: &str = "\
 --rps --qps --query-per-second --overallRate --overall-rate: \
     the rate of k6, h2load, oha and others; use -R {N}
 --connectionRate: autocannon's rate per connection; use -R with that rate times -c
---vus --concurrency --concurrent --clients: the number of clients in k6 and others; use -c {N}
---iterations --amount --maxOverallRequests --reps: the request count of k6 and others; use -n {N}
---stage: k6's stage of a ramp; use --stages, as in 30s@c=0..100 (clients) or 30s@0..1k (a rate)
+--vus --users --concurrency --concurrent --clients --max-concurrency: \
+    the number of clients in k6, locust and others; use -c {N}
+--max-vus: k6's greatest number of virtual users; use -c 10..{N} with a rate, -R N
+--spawn-rate: locust's users per second at the begin; use --stages 30s@c=0..100
+--think-time --delay --wait-time: \
+    a pause between a user's requests; use -R N: a rate over all connections
+--iterations --amount --maxOverallRequests --reps --total --num-prompts: \
+    the request count of k6, ghz, vLLM and others; use -n {N}
+--request-rate: vLLM's rate; use -R {N}, with --arrivals poisson as there
+--call: ghz's method; use --grpc {METHOD}
+--protoset: ghz's descriptor set; use --grpc METHOD --proto {FILE}
+--import-paths: ghz's directories of imports; \
+    use --grpc METHOD --proto FILE --proto-path {DIR}
+--data-file --binary-file: ghz's file of messages; use -b @{FILE}
+--binary: ghz's binary messages; use --grpc METHOD --grpc-binary -b @FILE
+--metadata --metadata-file: ghz's metadata; use -H 'NAME: VALUE'
+--skipTLS: ghz's unverified TLS; use -k
+--cname --authority: ghz's name of the server; use --sni {NAME}, or -H 'Host: NAME'
+--load-schedule --load-start --load-step --load-end --load-step-duration --load-max-duration: \
+    ghz's rate that changes; use --stages 30s@100,30s@200..1k
+--concurrency-schedule --concurrency-start --concurrency-step --concurrency-end: \
+    ghz's number of workers that changes; use --stages 30s@c=10,1m@c=10..500
+--stream-call-duration: ghz's length of a stream; use -T {T}
+--dry-run: a check without a load; use --print-plan
+--stage: k6's stage of a ramp; use --stages 30s@c=0..100 (clients), or --stages 30s@0..1k (a rate)
 --burst-rate --burst-delay --rate-period: \
-    a rate that changes; use --stages, as in 1m@50x200: 50 bursts a second of 200 requests
+    a rate that changes; use --stages 1m@50x200 (50 bursts a second of 200 requests)
 --latencies --u_latency: \
     the latency output of bombardier or wrk2; use -L (service time is uncorrected)
 --batch_latency: wrk2's latency per batch; weir measures each pipelined request
@@ -100,7 +122,7 @@ const PEERS: &str = "\
 --ignoreCoordinatedOmission --ignore-coordinated-omission: \
     autocannon's uncorrected latency; the report has it as service time
 --warm-up-time --warm-up: h2load's warm-up; use --warmup {T}
---ramp-up: plow's ramp of connections; use --stages with connections, as in 1m@c=0..500
+--ramp-up: plow's ramp of connections; use --stages 1m@c=0..500
 --pipelining: autocannon's pipelining; use --pipeline {N}
 --max-concurrent-streams --parallel: the streams per connection of h2load or oha; use --streams {N}
 --workers: the threads of autocannon; use -t {N}
@@ -109,14 +131,14 @@ const PEERS: &str = "\
 --dial-timeout: plow's connect timeout; use --connect-timeout {T}
 --connection-active-timeout: h2load's age of connections; use --connection-lifetime {T}
 --time --run-time --seconds: another tool's duration; use -d {T}
---no-duration --forever: a run without an end; use -d 24h; Ctrl-C ends it with its report
---timing-script-file: h2load's replay; use a Lua script, -s FILE (docs/SCRIPTING.md)
+--no-duration --forever: a run without an end; use -d 0; Ctrl-C ends it with its report
+--timing-script-file: h2load's replay; use --replay FILE, of JSON lines with time and url
 --urls-from-file --input-file --file: the list of URLs of oha, h2load or siege; use --from {FILE}
 --har: autocannon's requests of a HAR file; use --from {FILE}
 --input: autocannon's body file; use -b @{FILE}
 --internet: siege's random order of URLs; use --from FILE --order random
---rand-regex-url --max-repeat --dump-urls: \
-    oha's random URLs; write them to a file for --from FILE, or use a Lua script, -s FILE
+--rand-regex-url --max-repeat: oha's random URLs; write {{rand:1:100}} or {{uuid}} into the URL
+--dump-urls: oha's print of URLs; use --print-plan, which has the first requests
 --locustfile: locust's program; list its requests for --from FILE, or use a Lua script, -s FILE
 --data --data-raw --data-binary: the body of curl; use -b TEXT, or -b @FILE
 --body-file --body-path --post-file: a body file; use -b @{FILE}
@@ -135,7 +157,7 @@ const PEERS: &str = "\
 --groups --ktls --alpn-list --npn-list: h2load's choice of TLS; weir offers the defaults of rustls
 --http2: another tool's HTTP/2; use --http 2
 --http1 --http1.1 --h1 --fasthttp: another tool's HTTP/1.1; use --http 1.1
---http-version: oha's choice of protocol; use --http {N}
+--http-version: oha's choice of protocol; use --http {HTTP}
 --no-tls-proto: h2load's protocol without TLS; use --http 2, or --http 1.1
 --h3 --http3: HTTP/3; weir has HTTP/1 and HTTP/2
 --proxy --http-proxy --socks5 --proxy-header --proxy-http2 --proxy-http-version: \
@@ -151,7 +173,7 @@ const PEERS: &str = "\
 --no-connection-reuse --no-vu-connection-reuse: k6's connection per request; use --close client
 --max-requests-per-connection --maxConnectionRequests --reconnectRate: \
     another tool's renewal of connections; use --requests-per-connection {N}
---redirect --max-redirects: \
+--redirect --max-redirects --follow: \
     the redirects of oha and k6; weir follows no redirect: give the final URL
 --disable-compression --compressed: \
     oha's and curl's choice of compression; weir sends no Accept-Encoding unless -H adds it
@@ -164,9 +186,9 @@ const PEERS: &str = "\
 --no-tui --no-color --disable-color --fps --no-progress --no-print --no-summary: \
     another tool's display; weir has a progress line; -q switches it and the report off
 --wait-ongoing-requests-after-deadline: oha's wait for late responses; weir does so by default
---bailout --abort-on: another tool's end after errors; use --assert 'errors == 0'
+--bailout --abort-on: another tool's end after errors; use --abort 'errors > 5% for 5s'
 --threshold --thresholds --slo --sla: \
-    another tool's threshold; use --assert, as in --assert 'p99 < 5ms'
+    another tool's threshold; use --assert 'p99 < 5ms'
 --open-loop: nighthawk's open loop; weir's -R N is an open loop
 ";
 
@@ -249,7 +271,11 @@ fn filled(then: &str, value: Option<&str>) -> String {
         rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
     {
         text += before;
-        text += &value.and_then(|value| typed(name, value)).unwrap_or_else(|| name.to_owned());
+        // A field of a template is text.
+        text += &match name.strip_prefix('{') {
+            Some(field) => format!("{{{{{field}}}"),
+            None => value.and_then(|value| typed(name, value)).unwrap_or_else(|| name.to_owned()),
+        };
         rest = after;
     }
     text + rest
@@ -299,8 +325,11 @@ mod tests {
         check("-w", Some("http://h/"), "--format json");
         check("--dial-timeout", Some("2s"), "--connect-timeout 2s");
         check("-targets", Some("targets.txt"), "use --from targets.txt");
-        check("-format", Some("json"), "use --from-format vegeta-json");
-        check("-format", None, "use --from-format vegeta-FORMAT");
+        check("-format", Some("json"), "use --from FILE --from-format vegeta-json");
+        check("-format", None, "--from-format vegeta-FORMAT");
+        check("--rand-regex-url", Some("x"), "write {{rand:1:100}} or {{uuid}} into the URL");
+        check("--total", Some("500"), "use -n 500");
+        check("--call", Some("a.B/C"), "use --grpc a.B/C");
         check("--urls-from-file", Some("urls.txt"), "use --from urls.txt");
         check("--har", Some("a.har"), "use --from a.har");
         check("-f", Some("urls.txt"), "--from urls.txt");
@@ -377,6 +406,78 @@ mod tests {
                     None => word.chars().nth(1).is_some_and(|letter| letters.contains(&letter)),
                 };
                 assert!(is_known, "{flag}: weir has no {word}");
+            }
+        }
+    }
+
+    /// The value that stands for the name of one in an example.
+    fn sample(name: &str) -> String {
+        match name {
+            "N" => "5".to_owned(),
+            "T" => "5s".to_owned(),
+            "ADDRESS" | "LIST" => "127.0.0.1".to_owned(),
+            "PATH" => "/p".to_owned(),
+            "HOST[:PORT]" => "h:80".to_owned(),
+            "METHOD" => "PUT".to_owned(),
+            "VERSION" => "1.3".to_owned(),
+            "HTTP" => "2".to_owned(),
+            "vegeta-FORMAT" => "vegeta-json".to_owned(),
+            "10..N" => "10..50".to_owned(),
+            other => other.to_owned(),
+        }
+    }
+
+    /// The words of an example, where a text in quotation marks is one.
+    fn words(text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        for (index, part) in text.split('\'').enumerate() {
+            match index % 2 {
+                1 => words.push(part.to_owned()),
+                _ => words.extend(part.split_whitespace().map(str::to_owned)),
+            }
+        }
+        words
+    }
+
+    /// Each equivalent is a command line that weir accepts.
+    #[test]
+    fn equivalents_are_accepted() {
+        let command = Cli::command();
+        let takes_value = |word: &str| {
+            let is_it = |arg: &&Arg| match word.strip_prefix("--") {
+                Some(long) => arg.get_long() == Some(long),
+                None => arg.get_short() == word.chars().nth(1),
+            };
+            let found = command.get_arguments().find(is_it);
+            found.map(|arg| arg.get_action().takes_values())
+        };
+        for (flag, .., then) in [meanings(PEERS), meanings(OTHER_MEANINGS)].concat() {
+            let then = filled(then, None);
+            let parts = then.split("; ").flat_map(|part| part.split(", or "));
+            for part in parts.flat_map(|part| part.split(" or ")) {
+                let mut line = vec!["weir".to_owned()];
+                let found = words(part);
+                for (at, word) in found.iter().enumerate().filter(|(_, word)| word.starts_with('-'))
+                {
+                    let name = word.trim_end_matches([',', ':', ')']);
+                    let value = found.get(at + 1).map(|it| it.trim_end_matches([',', ':', ')']));
+                    match (takes_value(name), value) {
+                        (Some(false), _) => line.push(name.to_owned()),
+                        (Some(true), Some(value)) if name == word => {
+                            line.extend([name.to_owned(), sample(value)]);
+                        }
+                        // A flag that is named without a value, as in "times -c".
+                        (Some(true), _) => {}
+                        (None, _) => panic!("{flag}: weir has no {name}"),
+                    }
+                }
+                let is_prose = part.contains("with that rate") || part.contains("unless");
+                line.push("http://h/".to_owned());
+                if let Err(error) = Cli::of_words(&line)
+                    && !is_prose
+                {
+                    panic!("{flag}: {line:?}: {error}");
+                }
             }
         }
     }

@@ -226,7 +226,13 @@ mod tests {
         check_wrong(&["-c5", "run", "-d2s", "https://me:SECRET@h/"], &format!("{text} URL"));
         check_wrong(&["serach", "http://h/"], "did you mean weir search?");
         check_wrong(&["run"], &format!("{text} URL; for a host of this name http://run/"));
+        check_wrong(&["agnt"], "did you mean weir agent?; for a host of this name http://agnt/");
+        check_wrong(&["stop"], "'stop' is no command: Ctrl-C ends a load");
+        check_wrong(&["list"], "weir history list");
+        check_wrong(&["get", "http://h/"], "a load needs none: weir [options] http://h/");
         parsed(&["http://run/"]).expect("a host of this name");
+        parsed(&["server"]).expect("a host of one word");
+        check_wrong(&["--", "http://h/"], "words behind -- are for a script");
     }
 
     #[test]
@@ -326,6 +332,6 @@ mod tests {
                      --identity coordinator --on agents --on-loss continue --agent-weight cores";
         parsed(&words.split(' ').collect::<Vec<_>>()).expect("flags of the machines");
         let error = parsed(&["--run-commands", "http://h/"]).expect_err("there is no file");
-        assert!(error.contains("--spec <FILE>"), "{error}");
+        assert!(error.contains("--run-commands has no effect without --spec FILE"), "{error}");
     }
 }

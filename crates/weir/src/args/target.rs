@@ -56,6 +56,11 @@ impl TargetArgs {
         self.words.first().map(String::as_str)
     }
 
+    /// True if words stand behind `--`.
+    pub(super) fn has_words_behind_dashes(&self) -> bool {
+        !self.more_words.is_empty()
+    }
+
     /// The words for the script.
     pub(crate) fn script_args(&self) -> impl Iterator<Item = &String> {
         self.words.iter().skip(1).chain(&self.more_words)

@@ -25,12 +25,11 @@ pub(super) fn check_words(
     if let Some(text) = first.and_then(|first| of_verb(first, &mut target.script_args())) {
         return Err(wrong(text));
     }
-    let commands = root.get_subcommands().map(Command::get_name);
-    if target.script_args().next().is_some()
-        && let Some(first) = first
-        && let Some(known) = similar(first, commands)
-    {
-        return Err(wrong(format!("'{first}' is no command: did you mean weir {known}?")));
+    if let Some(text) = first.and_then(|first| of_command(first, target, root)) {
+        return Err(wrong(text));
+    }
+    if target.has_words_behind_dashes() {
+        return Err(wrong("words behind -- are for a script, and there is none: leave the -- out"));
     }
     let is_host = first.is_some_and(|first| first.contains(['/', ':']));
     let mut others = target.script_args();
@@ -50,8 +49,36 @@ fn is_url(word: &str) -> bool {
     word.contains("://") || word.starts_with('/')
 }
 
+/// The error for a word in the place of a command that is nearly one, or one of another tool.
+fn of_command(first: &str, target: &TargetArgs, root: &Command) -> Option<String> {
+    if first.contains(['.', ':', '/']) {
+        return None;
+    }
+    let is_alone = target.script_args().next().is_none();
+    let host =
+        if is_alone { format!("; for a host of this name http://{first}/") } else { String::new() };
+    if let Some((_, advice)) = OTHER_COMMANDS.iter().find(|(known, _)| *known == first) {
+        return Some(format!("'{first}' is no command: {advice}{host}"));
+    }
+    let commands = root.get_subcommands().map(Command::get_name);
+    // A host of one word, such as `server`, is more often longer than a command than misspelled.
+    let known = similar(first, commands).filter(|it| !is_alone || first.len() <= it.len())?;
+    Some(format!("'{first}' is no command: did you mean weir {known}?{host}"))
+}
+
+/// Commands of other tools that begin no load.
+const OTHER_COMMANDS: [(&str, &str); 4] = [
+    ("stop", "Ctrl-C ends a load with its report"),
+    ("list", "weir history list has the saved runs, and weir fleet status those of a bus"),
+    ("ls", "weir history list has the saved runs"),
+    ("version", "weir --version prints it"),
+];
+
 /// Commands of other tools that begin a load.
-const VERBS: [&str; 8] = ["run", "attack", "start", "load", "bench", "test", "http", "loadtest"];
+const VERBS: [&str; 12] = [
+    "run", "attack", "start", "load", "bench", "test", "http", "loadtest", "get", "post", "GET",
+    "POST",
+];
 
 /// The error for `weir run URL`: a load needs no command.
 fn of_verb<'a>(first: &str, others: &mut impl Iterator<Item = &'a String>) -> Option<String> {

@@ -123,7 +123,11 @@ fn what_does_not_fit_stages_is_refused_before_any_load() {
         assert_eq!(output.code(), 2, "{words}: {output:?}");
         assert!(output.stderr.contains(part), "{words}: {output:?}");
     };
-    check("--stages 5s@1k -d5s", &[], "'--stages <STAGES|@FILE>' cannot be used with");
+    check(
+        "--stages 5s@1k -d5s",
+        &[],
+        "--duration cannot be used with --stages, as the stages have",
+    );
     check("--stages 5s@1k -n5", &[], "cannot be used with");
     check("--stages 5s@1k -R5", &[], "cannot be used with");
     check("--stages 5s", &[], "\"5s\" has no rate");
@@ -132,7 +136,8 @@ fn what_does_not_fit_stages_is_refused_before_any_load() {
     check("--stages 5s@c=1..9 -R5", &[], "cannot be used with");
     check("--stages 5s@c=1..9 --arrivals poisson", &[], "needs a rate");
     check("--stages 1s@c=0..5 --warmup 1s", &[], "give --warmup 0");
-    check("--stages @/missing", &[], "/missing: ");
+    check("--stages @/missing", &[], "the curve /missing cannot be read: No such file");
+    check("--stages @/dev/zero", &[], "the curve /dev/zero is longer than 16 MiB");
     check("--stages 1s@0..5 --warmup 1s", &[], "give --warmup 0");
     check("--stages 1s@5 --warmup auto", &[], "give --warmup a length");
     check("--stages 1s@5 --assert", &["stage 2: p99 < 1s"], "the load has 1 stage");
