@@ -1,5 +1,6 @@
 //! The runner of a fleet: it carries out a run on several agents, and merges what they measured.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,10 +11,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_result::document::Input;
 use weir_result::{Note, Plan};
 use weir_runner::{
-    Error, Finished, Interrupted, Interrupts, LocalRunner, MachineAccess, NotStarted, Observer,
-    Phase, PreparedRun, RawOutput, RunSpec, Runner, WatchSpec, WatchedServer, sha256,
+    AbortWatch, Error, Finished, Interrupted, Interrupts, LocalRunner, MachineAccess, NotStarted,
+    Observer, Phase, PreparedRun, RawOutput, RunSpec, Runner, WatchSpec, WatchedServer, sha256,
 };
 use weir_text::setting::{CONNECTIONS, THREADS};
+use weir_verdict::AbortCondition;
 
 use crate::bus::{Bus, BusEvent, BusMessage};
 use crate::coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
@@ -237,6 +239,10 @@ impl Runner for FleetRunner {
         let planner = self.planner(&gathered.hellos);
         let mut spec = planned_for(spec, &gathered, &planner, observer)?;
         let local = planner.prepare(&spec, observer)?;
+        // The conditions are of the sum of all agents.
+        let parsed = std::mem::take(&mut spec.abort);
+        let parsed = parsed.iter().map(|text| text.parse::<AbortCondition>());
+        let conditions = parsed.collect::<Result<_, _>>().context("the conditions")?;
         // Agents get no page, command or file that they do not read.
         let watched = match self.settings.watched_by {
             WatchPlace::Agents => None,
@@ -249,7 +255,8 @@ impl Runner for FleetRunner {
         };
         let (link, notes) = (Rc::clone(&self.link), Vec::new());
         let rows = self.settings.rows.clone();
-        Ok(Box::new(FleetRun { link, gathered, spec, rows, watched, local, notes }))
+        let abort = AbortWatch::new(conditions, local.plan());
+        Ok(Box::new(FleetRun { link, gathered, spec, rows, watched, local, abort, notes }))
     }
 
     fn idle_latency(&self, spec: &RunSpec, interrupts: &Interrupts) -> Result<Option<u64>, Error> {
@@ -321,6 +328,8 @@ struct FleetRun {
     watched: Option<RunSpec>,
     /// The whole run as this machine would carry it out.
     local: Box<dyn PreparedRun>,
+    /// The conditions that end the load of all agents.
+    abort: AbortWatch,
     notes: Vec<Note>,
 }
 
@@ -355,7 +364,7 @@ impl PreparedRun for FleetRun {
             let text = "agents write no rows of the trials of a study: run it without agents";
             return Err(anyhow!(text).into());
         }
-        let FleetRun { link, gathered, spec, rows, watched, local, mut notes } = *self;
+        let FleetRun { link, gathered, spec, rows, watched, local, mut abort, mut notes } = *self;
         let Gathered { run, coordinator, hellos } = gathered;
         let specification = serde_json::to_vec(&spec).context("the specification")?;
         // Before the run has a place on the bus, which would stay after an error.
@@ -367,13 +376,17 @@ impl PreparedRun for FleetRun {
         interrupts.begin_wait();
         observer.phase(Phase::Load, local.plan());
         let mut progress = FleetProgress::of(hellos.len());
+        let is_aborted = Cell::new(false);
         let mut on_progress = |agent: &str, news: AgentProgress| {
             if news.run == run {
-                progress.receive(agent, news.news, local.plan(), observer);
+                let whole = progress.receive(agent, news.news, local.plan(), observer);
+                let is_now = whole.is_some_and(|interval| abort.ends_with(&interval));
+                is_aborted.set(is_aborted.get() || is_now);
             }
         };
         let load_ns = longest_ns(local.plan());
-        let course = RunCourse { link: &link, run: &run, load_ns, coordinator };
+        let is_aborted = &is_aborted;
+        let course = RunCourse { link: &link, run: &run, load_ns, coordinator, is_aborted };
         let work = RunWork { specification: sha256(&specification), rows };
         let completed = course.complete(work, interrupts, &mut on_progress);
         if completed.is_err() {
@@ -387,6 +400,12 @@ impl PreparedRun for FleetRun {
         link.bus.remove_run(&run);
         let mut document = merged(delivered, &members, clock)?;
         document.notes.extend(notes);
+        document.plan.abort.clone_from(&local.plan().abort);
+        // A window that was complete by then was not ended by the condition.
+        document.run.aborted = abort.aborted.filter(|_| document.run.interrupted);
+        if document.run.aborted.is_some() {
+            document.verdict = weir_verdict::verdict(&document);
+        }
         if let Some(server) = watched {
             document.server = server.finish(&document, clock.begins_ns + local.plan().warmup_ns);
             document.verdict = weir_verdict::verdict(&document);
@@ -402,6 +421,8 @@ struct RunCourse<'a> {
     /// Longest time from the begin of the load to its end.
     load_ns: u64,
     coordinator: Coordinator,
+    /// True once a condition ends the load.
+    is_aborted: &'a Cell<bool>,
 }
 
 impl RunCourse<'_> {
@@ -416,7 +437,7 @@ impl RunCourse<'_> {
         self.coordinator.begin_preparing(weir_sys::monotonic_ns(), self.load_ns, work);
         let (mut is_interrupted, mut clock) = (false, None);
         loop {
-            if !is_interrupted && interrupts.received().is_some() {
+            if !is_interrupted && (interrupts.received().is_some() || self.is_aborted.get()) {
                 is_interrupted = true;
                 self.coordinator.interrupt(weir_sys::monotonic_ns());
             }

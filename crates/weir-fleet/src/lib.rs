@@ -52,8 +52,8 @@ pub use identity::{BusAccess, Identity, Role};
 pub use limits::{WatchPlace, check_spec};
 pub use machine::clock_name;
 pub use manifest::{
-    FleetFiles, IDENTITY_PLACE, ManifestSettings, PodWord, RESULTS_PLACE, SeccompChoice, bus_host,
-    manifest,
+    FleetFiles, IDENTITY_PLACE, ManifestSettings, PodChoices, PodUser, PodWord, RESULTS_PLACE,
+    SeccompChoice, Toleration, bus_host, manifest,
 };
 pub use member::{MemberEnd, MemberResult, start_spread_ns};
 pub use message::{

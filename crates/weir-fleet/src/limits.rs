@@ -3,8 +3,7 @@
 use anyhow::{Result, bail};
 use weir_runner::RunSpec;
 use weir_text::setting::{
-    ABORT, ACCESS_LOG, AGENTS, CONNECTIONS_MAX, DURATION, IN_FLIGHT, PART, PROVE_CLIENT, SCRIPT,
-    WARMUP,
+    ACCESS_LOG, AGENTS, CONNECTIONS_MAX, DURATION, IN_FLIGHT, PART, PROVE_CLIENT, SCRIPT, WARMUP,
 };
 
 /// The machines on which the server is watched.
@@ -28,7 +27,6 @@ pub fn check_spec(spec: &RunSpec, watched_by: WatchPlace) -> Result<()> {
         (spec.part.is_some(), format!("{PART} divides a run by hand, and agents do without")),
         (spec.compat.is_some(), "wrk and wrk2 have no agents".to_owned()),
         (spec.script.is_some(), format!("{SCRIPT} runs on one machine")),
-        (!spec.abort.is_empty(), format!("{ABORT} depends on the numbers of one machine")),
         (load.in_flight_max.is_some(), format!("{IN_FLIGHT} is a limit of one machine")),
         (load.connections_max.is_some(), format!("{CONNECTIONS_MAX} A..B needs one machine")),
         (load.warmup.is_auto, format!("{WARMUP} auto depends on the numbers of one machine")),
@@ -66,8 +64,6 @@ mod tests {
         assert!(part.contains("`part`"), "{part}");
         let endless = refused(&|spec| spec.load.duration_ns = None);
         assert!(endless.contains("ends by a signal"), "{endless}");
-        let aborted = refused(&|spec| spec.abort.push("errors > 5% for 5s".to_owned()));
-        assert!(aborted.contains("`abort`"), "{aborted}");
         let logged = |spec: &mut RunSpec| spec.watch.access_log = Some("log".into());
         assert!(refused(&logged).contains("`watch.access_log`"));
         logged(&mut spec);

@@ -56,14 +56,16 @@ impl FleetProgress {
         FleetProgress { count, frames, pending, shown: Instant::now() }
     }
 
-    /// Takes the news of an agent, and shows what is complete by it.
+    /// Takes the news of an agent, and shows what is complete by it. Returns the interval that all
+    /// agents have finished now.
     pub(crate) fn receive(
         &mut self,
         agent: &str,
         news: AgentNews,
         plan: &Plan,
         observer: &mut dyn Observer,
-    ) {
+    ) -> Option<Interval> {
+        let mut finished = None;
         match news {
             AgentNews::Frame(frame) => {
                 self.frames.insert(agent.to_owned(), AgentFrame { frame: *frame, is_fresh: true });
@@ -72,9 +74,9 @@ impl FleetProgress {
                 let agents: Vec<&String> = self.frames.keys().collect();
                 let number = agents.iter().position(|known| *known == agent).unwrap_or(0);
                 observer.worker_interval(number as u32, &interval);
-                if let Some(whole) = self.finished(*interval) {
-                    observer.interval(plan, &whole);
-                }
+                observer.agent_interval(agent, &interval);
+                finished = self.finished(*interval);
+                finished.iter().for_each(|whole| observer.interval(plan, whole));
             }
         }
         let is_complete = self.frames.values().filter(|it| it.is_fresh).count() >= self.count;
@@ -83,6 +85,7 @@ impl FleetProgress {
             self.shown = Instant::now();
             observer.frame(plan, &self.sum());
         }
+        finished
     }
 
     /// Adds an interval of one agent. Returns the sum once all have finished it.
@@ -146,7 +149,9 @@ mod tests {
     fn the_progress_is_that_of_all_agents() {
         let (mut progress, mut seen, plan) =
             (FleetProgress::of(2), Seen::default(), Plan::default());
-        let mut receive = |agent: &str, news| progress.receive(agent, news, &plan, &mut seen);
+        let mut receive = |agent: &str, news| {
+            drop(progress.receive(agent, news, &plan, &mut seen));
+        };
         receive("a", interval(0, 3));
         receive("a", interval(10, 5));
         receive("b", interval(10, 7));

@@ -9,10 +9,13 @@ mod fleet_files;
 mod objects;
 mod settings;
 
+mod pod_choices;
+
 mod yaml;
 
 pub use fleet_files::FleetFiles;
 pub use objects::{IDENTITY_PLACE, RESULTS_PLACE};
+pub use pod_choices::{PodChoices, PodUser, Toleration};
 pub use settings::{ManifestSettings, PodWord, SeccompChoice, bus_host};
 
 /// Returns the objects as one stream of YAML documents.

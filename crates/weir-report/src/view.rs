@@ -7,6 +7,7 @@
 mod run;
 pub(crate) mod study;
 
+mod agents;
 mod connections;
 mod course;
 mod details;

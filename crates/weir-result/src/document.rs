@@ -67,7 +67,7 @@ pub use messages::{
 pub use names::NameSection;
 pub use note::Note;
 pub use occupancy::OccupancySection;
-pub use parts::{PartSection, SendMethod};
+pub use parts::{PartCounts, PartSection, SendMethod};
 pub use probe::{ProbeSection, ProbeTimes, Probed};
 pub use prove_client::{ProofPair, ProveClientSection};
 pub use raw::RawSection;

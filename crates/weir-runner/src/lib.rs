@@ -49,6 +49,7 @@ pub use permissions::{AllowedTarget, Permissions, PermittedNames, PermittedTarge
 pub use post::Post;
 pub use prepare::location::Location;
 pub use recent_frames::RecentFrames;
+pub use run::abort::AbortWatch;
 pub use run::raw::RawOutput;
 pub use runner::{PreparedRun, Runner};
 pub use spec::credentials::{self, REDACTED};

@@ -31,6 +31,9 @@ pub trait Observer: Send {
     /// All workers have finished an interval of the time series; their counts are summed.
     fn interval(&mut self, _plan: &Plan, _interval: &Interval) {}
 
+    /// An agent of a fleet has finished an interval of its part.
+    fn agent_interval(&mut self, _agent: &str, _interval: &Interval) {}
+
     /// The state of the load, four times per second from connecting to the end of the drain.
     fn frame(&mut self, _plan: &Plan, _frame: &Frame) {}
 
@@ -72,6 +75,10 @@ impl Observer for Vec<Box<dyn Observer>> {
 
     fn interval(&mut self, plan: &Plan, interval: &Interval) {
         live(self).for_each(|observer| observer.interval(plan, interval));
+    }
+
+    fn agent_interval(&mut self, agent: &str, interval: &Interval) {
+        live(self).for_each(|observer| observer.agent_interval(agent, interval));
     }
 
     fn frame(&mut self, plan: &Plan, frame: &Frame) {

@@ -80,6 +80,25 @@ impl Permissions {
         }
     }
 
+    /// Checks a specification, and the plan of its largest part, as far as no name of a host has to
+    /// be resolved.
+    ///
+    /// # Errors
+    /// When an agent with these permissions would refuse it for certain.
+    pub fn check(&self, spec: &RunSpec, plan: &Plan) -> Result<()> {
+        self.check_spec(spec)?;
+        self.check_plan(plan)?;
+        for (host, port) in spec.hosts()? {
+            ensure!(
+                self.targets.may_have(&host, port),
+                "{host}:{port} is not among the permitted targets ({}): {AGENT_ALLOW} \
+                 ADDRESS:{port}",
+                self.targets
+            );
+        }
+        Ok(())
+    }
+
     /// Checks all of a specification that can be checked before a name is resolved.
     ///
     /// # Errors
@@ -152,7 +171,7 @@ impl Permissions {
     ///
     /// # Errors
     /// When it may not.
-    pub(crate) fn check_variable(&self, name: &str) -> Result<()> {
+    pub fn check_variable(&self, name: &str) -> Result<()> {
         ensure!(
             self.variables.has(name),
             "the variable {name} is not permitted: {AGENT_PERMIT} env:{name}"

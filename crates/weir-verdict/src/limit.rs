@@ -82,7 +82,13 @@ fn rate(document: &Document) -> Option<String> {
     // A difference of one request is the edge of the window.
     let edge = planned as f64 * 0.001 + 1.0;
     let is_met = document.throughput.completed as f64 + edge >= planned as f64;
-    (is_met && document.accounting.never_sent <= 1).then(|| format!("all of {offered} was met"))
+    let share = document.share();
+    // The head has the rate of the whole plan.
+    let of = match document.parts.is_empty() || share >= 1.0 {
+        true => String::new(),
+        false => format!(", {} of the plan,", units::short_percent(share)),
+    };
+    (is_met && document.accounting.never_sent <= 1).then(|| format!("all of {offered}{of} was met"))
 }
 
 /// Returns evidence of a round trip to another machine that is at least half of the median service

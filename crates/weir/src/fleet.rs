@@ -55,8 +55,13 @@ pub(crate) fn runner(
         Some(_) => count.all,
         None => count.is_one_local.into(),
     };
-    let agents =
-        (1..=started).map(|number| LocalAgent::start(number, &address)).collect::<Result<_>>()?;
+    // On a bus of its own no other agent has the name.
+    let name = |number: u32| match private {
+        Some(_) => format!("agent-{number}"),
+        None => format!("local-{}", std::process::id()),
+    };
+    let agents = (1..=started).map(|number| LocalAgent::start(&name(number), &address));
+    let agents = agents.collect::<Result<_>>()?;
     let on_loss = match args.on_loss {
         LossChoice::Stop => OnLoss::Stop,
         LossChoice::Continue => OnLoss::Continue,

@@ -15,7 +15,7 @@ pub(crate) use endpoint::LiveEndpoint;
 pub(crate) use lines::Lines;
 pub(crate) use progress::Progress;
 pub(crate) use scrapers::Scrapers;
-pub(crate) use totals::{LivePhase, SharedTotals, Totals};
+pub(crate) use totals::{AgentTotals, LivePhase, SharedTotals, Totals};
 
 /// Remaining time of the drain, in nanoseconds, at `now_ns` from t0; `None` before it begins.
 pub(crate) fn drain_left_ns(plan: &Plan, now_ns: i64) -> Option<u64> {

@@ -87,6 +87,11 @@ impl FleetFiles {
         u32::try_from(self.agents.len()).expect("a fleet has at most 1,000 agents")
     }
 
+    /// Returns the size of the greatest file, which has all users of the bus.
+    pub fn users_bytes(&self) -> usize {
+        self.server.values().map(String::len).max().unwrap_or(0)
+    }
+
     /// True if the certificate of the bus is valid for a host name.
     pub fn is_server(&self, host: &str) -> bool {
         let certificate = self.server.get(CERTIFICATE).map(|pem| decoded(pem)).unwrap_or_default();

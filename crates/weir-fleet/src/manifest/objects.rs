@@ -32,6 +32,7 @@ pub(super) fn object(
         "kind": kind,
         "metadata": { "labels": labels(settings, component), "name": name },
     });
+    settings.pods.add_labels(&mut object["metadata"]["labels"]);
     if let Some(namespace) = &settings.namespace {
         object["metadata"]["namespace"] = json!(namespace);
     }

@@ -9,9 +9,6 @@ use super::objects::{
 use super::secrets::{IDENTITY, agent_mounts, agents_volume, volume, words_name, words_of};
 use super::settings::{ManifestSettings, PodWord, SeccompChoice, bus_host};
 
-/// User and group of the image, who is not root and owns nothing.
-const USER: u32 = 65_532;
-
 /// Places of the bus: its configuration and keys, and its store, as the configuration names it.
 const BUS_PLACE: &str = "/server";
 const STORE_PLACE: &str = "/server/jetstream";
@@ -68,6 +65,7 @@ fn bus(settings: &ManifestSettings, files: &FleetFiles) -> Value {
 fn agents(settings: &ManifestSettings, files: &FleetFiles) -> Value {
     let mut container = container(settings, AGENT, (settings.cpus, &settings.memory));
     words(settings, AGENT, &settings.agent, &mut container);
+    settings.pods.add_environment(&mut container);
     container["volumeMounts"] = json!(agent_mounts(files));
     let volumes = vec![agents_volume(settings, files)];
     let mut template = template(settings, AGENT, container, volumes);
@@ -111,6 +109,10 @@ fn coordinator(settings: &ManifestSettings) -> Value {
         volumes.push(json!({ "name": "results", "persistentVolumeClaim": claim }));
     }
     container["volumeMounts"] = json!(mounts);
+    if let Some(port) = settings.pods.metrics_port {
+        let port = json!({ "containerPort": port, "name": "metrics", "protocol": "TCP" });
+        container["ports"] = json!([port]);
+    }
     let mut job = object(settings, JOB, &settings.name, COORDINATOR);
     job["spec"] = json!({
         "activeDeadlineSeconds": settings.deadline.as_secs(),
@@ -148,11 +150,13 @@ fn template(
         SeccompChoice::Unconfined => json!({ "type": "Unconfined" }),
         SeccompChoice::Localhost(path) => json!({ "localhostProfile": path, "type": "Localhost" }),
     };
-    json!({
+    let mut template = json!({
         "metadata": {
             "annotations": {
                 "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
                 "karpenter.sh/do-not-disrupt": "true",
+                // A proxy would end with no job, and be in the way of each request.
+                "linkerd.io/inject": "disabled",
                 "sidecar.istio.io/inject": "false",
             },
             "labels": labels(settings, component),
@@ -162,16 +166,13 @@ fn template(
             "containers": [container],
             "enableServiceLinks": false,
             "restartPolicy": "Never",
-            "securityContext": {
-                "fsGroup": USER,
-                "runAsGroup": USER,
-                "runAsNonRoot": true,
-                "runAsUser": USER,
-                "seccompProfile": seccomp,
-            },
+            "securityContext": { "runAsNonRoot": true, "seccompProfile": seccomp },
             "volumes": volumes,
         },
-    })
+    });
+    settings.pods.add_labels(&mut template["metadata"]["labels"]);
+    settings.pods.add_to(&mut template["spec"]);
+    template
 }
 
 /// Adds the words of a command line to a container. Those with credentials come from variables.

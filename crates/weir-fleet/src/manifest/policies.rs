@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use serde_json::{Value, json};
 use weir_runner::{AllowedTarget, PermittedTargets};
 
-use super::objects::{BUS, BUS_PORT, labels, members, object};
+use super::objects::{BUS, BUS_PORT, COORDINATOR, labels, members, object};
 use super::settings::ManifestSettings;
 
 const KIND: (&str, &str) = ("networking.k8s.io/v1", "NetworkPolicy");
@@ -57,7 +57,26 @@ pub(super) fn policies(settings: &ManifestSettings) -> Vec<Value> {
         "policyTypes": ["Egress", "Ingress"],
     });
     policies.push(policy);
+    policies.extend(coordinator(settings));
     policies
+}
+
+/// Returns the policy of what the coordinator alone may do: push its metrics, and have them read.
+fn coordinator(settings: &ManifestSettings) -> Option<Value> {
+    let (further, metrics_port) = (&settings.pods.egress, settings.pods.metrics_port);
+    if further.is_empty() && metrics_port.is_none() {
+        return None;
+    }
+    let name = format!("{}-coordinator", settings.name);
+    let mut policy = object(settings, KIND, &name, COORDINATOR);
+    let ingress = metrics_port.map(|port| json!({ "ports": [ports(&(port..=port))] }));
+    policy["spec"] = json!({
+        "egress": further.iter().map(egress).collect::<Vec<_>>(),
+        "ingress": ingress.into_iter().collect::<Vec<_>>(),
+        "podSelector": { "matchLabels": labels(settings, COORDINATOR) },
+        "policyTypes": ["Egress", "Ingress"],
+    });
+    Some(policy)
 }
 
 /// Returns the rule that allows connections to a target.
@@ -107,6 +126,19 @@ mod tests {
         let bus = &policies[0]["spec"]["egress"][0];
         assert_eq!(bus["to"][0]["ipBlock"]["cidr"], "192.0.2.1/32");
         assert_eq!(bus["ports"][0]["port"], 5222);
+    }
+
+    #[test]
+    fn the_coordinator_alone_pushes_and_serves_metrics() {
+        let mut settings = settings();
+        assert_eq!(policies(&settings).len(), 2);
+        settings.pods.egress = vec!["10.0.0.9:4318".parse().expect("an address")];
+        settings.pods.metrics_port = Some(9_464);
+        let spec = &policies(&settings)[2]["spec"];
+        assert_eq!(spec["egress"][0]["to"][0]["ipBlock"]["cidr"], "10.0.0.9/32");
+        assert_eq!(spec["ingress"][0]["ports"][0]["port"], 9_464);
+        let component = &spec["podSelector"]["matchLabels"]["app.kubernetes.io/component"];
+        assert_eq!(*component, "coordinator");
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use weir_runner::PermittedTargets;
 
+use super::pod_choices::{PodChoices, is_label};
+
 /// Most bytes of a name: the names of objects and pods are made of it, and have 63.
 const NAME_MAX: usize = 40;
 
@@ -59,6 +61,8 @@ pub struct ManifestSettings {
     pub kept: Duration,
     /// Claim of a volume for the coordinator's files.
     pub results_claim: Option<String>,
+    /// Demands of the cluster on all pods.
+    pub pods: PodChoices,
 }
 
 impl ManifestSettings {
@@ -82,22 +86,13 @@ impl ManifestSettings {
         let is_long = self.deadline.as_secs() > 0 && self.kept.as_secs() > 0;
         ensure!(is_long, "the deadline and the time to keep: at least 1 s");
         ensure!(is_quantity(&self.memory), "the memory {:?}: give 512Mi or 2Gi", self.memory);
-        Ok(())
+        self.pods.check()
     }
 }
 
 /// Returns the host name of the bus of a manifest.
 pub fn bus_host(name: &str) -> String {
     format!("{name}-nats")
-}
-
-/// True for a label of RFC 1123.
-fn is_label(name: &str) -> bool {
-    let is_fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    (1..=63).contains(&name.len())
-        && name.chars().all(is_fit)
-        && !name.starts_with('-')
-        && !name.ends_with('-')
 }
 
 /// True for a number of bytes as Kubernetes writes it.
@@ -129,6 +124,7 @@ pub(super) mod tests {
             deadline: Duration::from_hours(1),
             kept: Duration::from_hours(24),
             results_claim: None,
+            pods: PodChoices::default(),
         }
     }
 

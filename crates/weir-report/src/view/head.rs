@@ -210,15 +210,16 @@ fn early_end(document: &Document) -> String {
         return format!("aborted after {at}{of} by the condition '{condition}': {measured}");
     }
     let parts = document.parts.iter().filter(|section| section.run.interrupted);
-    let cut: Vec<String> = parts.map(|section| section.part.index().to_string()).collect();
+    let cut: Vec<String> =
+        parts.map(|section| document.part_in_words(section.part.index())).collect();
     match &cut[..] {
         [] => {}
         // The whole run was.
         all if all.len() == document.parts.len() => {}
-        [one] => return format!("part {one} was interrupted: its share ends early"),
+        [one] => return format!("{one} was interrupted: its share ends early"),
         several => {
             let parts = several.join(", ");
-            return format!("parts {parts} were interrupted: their shares end early");
+            return format!("{parts} were interrupted: their shares end early");
         }
     }
     let sent = &document.accounting.sent;

@@ -3,8 +3,8 @@
 use weir_result::Document;
 
 use super::{
-    Block, Detail, Report, Section, course, details, head, highlights, histogram, messages, names,
-    percentiles, plots, spectrum, stages, throughput, verdict,
+    Block, Detail, Report, Section, agents, course, details, head, highlights, histogram, messages,
+    names, percentiles, plots, spectrum, stages, throughput, verdict,
 };
 
 impl Report {
@@ -25,6 +25,7 @@ impl Report {
         results.extend(stages);
         let names = names::blocks(document, detail, &results);
         results.extend(names);
+        results.extend(agents::blocks(document, detail));
         if detail.plots {
             results.extend(plots::results(document).map(Block::Plot));
         }

@@ -32,8 +32,9 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     blocks
 }
 
-/// Formats `2 of 3: part 3 is missing; the figures cover 66.7% of the load`, or of a fleet `agent b
-/// was not heard any more after 2.10 s; part 2 is missing`; `None` if all parts are complete.
+/// Formats `2 of 3: part 3 is missing; the figures cover 66.7% of the load`, or of a fleet `2 of 3
+/// agents delivered; the figures cover 66.7% of the load; agent b was not heard any more after 2.10
+/// s`; `None` if all parts are complete.
 fn parts(document: &Document) -> Option<Fact> {
     let lost: Vec<String> =
         document.fleet.iter().flat_map(FleetSection::lost).take(PARTS_NAMED).map(loss).collect();
@@ -58,12 +59,18 @@ fn missing_parts(document: &Document) -> Option<String> {
     let (last, others) = first.split_last()?;
     let (present, all) = (document.parts.len(), document.parts.first()?.part.count());
     let more = (all as usize).saturating_sub(present + first.len());
+    let share = units::short_percent(document.share());
+    if document.fleet.is_some() {
+        // The lost ones are named behind it.
+        return Some(format!(
+            "{present} of {all} agents delivered; the figures cover {share} of the load"
+        ));
+    }
     let missing = match (others, more) {
         ([], _) => format!("part {last} is missing"),
         (others, 0) => format!("parts {} and {last} are missing", others.join(", ")),
         _ => format!("parts {} and {more} more are missing", first.join(", ")),
     };
-    let share = units::short_percent(document.share());
     Some(format!("{present} of {all}: {missing}; the figures cover {share} of the load"))
 }
 

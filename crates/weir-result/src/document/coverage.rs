@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use weir_text::units;
 
 use super::content::Document;
-use super::parts::{PartSection, SendMethod};
+use super::fleet::AgentSection;
+use super::parts::{PartCounts, PartSection, SendMethod};
 use super::throughput::window_ns;
 use crate::counters::Phases;
 use crate::plan::{Load, Plan};
@@ -23,6 +24,13 @@ impl PartSection {
             environment: document.environment.clone(),
             verdict: document.verdict.clone(),
             sends_by: Some(SendMethod { io: document.plan.io, pacing: document.plan.pacing }),
+            counts: Some(PartCounts {
+                connections: document.plan.own_connections(),
+                planned: document.accounting.planned,
+                ok: document.accounting.ok,
+                failed: document.failed(),
+                good_rps: document.throughput.good_rps,
+            }),
             server: document.server.clone(),
             notes: document.notes.clone(),
         });
@@ -71,6 +79,13 @@ impl Document {
             self.parts.iter().map(|section| section.part.index()).collect();
         let count = self.parts.first().map_or(0, |section| section.part.count());
         (1..=count).filter(move |index| !present.contains(index))
+    }
+
+    /// Names a part by its number, from 1: `part 2`, or of a fleet `agent gen-2`.
+    pub fn part_in_words(&self, index: u32) -> String {
+        let agents = self.fleet.iter().flat_map(|fleet| &fleet.agents);
+        let agent = agents.into_iter().find(|agent| agent.part.index() == index);
+        agent.map_or_else(|| format!("part {index}"), AgentSection::in_words)
     }
 
     /// Share of the planned load that the document covers, 0 to 1: less than 1 in one part, and in

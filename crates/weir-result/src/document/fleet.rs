@@ -109,24 +109,33 @@ impl AgentSection {
         ))
     }
 
+    /// Names it: `agent gen-3`, or `agent-3` alone.
+    pub fn in_words(&self) -> String {
+        match self.name.starts_with("agent") {
+            true => self.name.clone(),
+            false => format!("agent {}", self.name),
+        }
+    }
+
     /// Describes an end that was not planned: `agent gen-3 was not heard after 2.10 s`.
     pub fn end_in_words(&self) -> String {
-        let AgentSection { name, end, reason, heard_until_ns, .. } = self;
+        let AgentSection { end, reason, heard_until_ns, .. } = self;
+        let name = self.in_words();
         let after = match heard_until_ns {
             None => String::new(),
             Some(0) => " from the begin on".to_owned(),
             Some(ns) => format!(" after {}", units::duration(*ns)),
         };
         match end {
-            AgentEnd::Planned => format!("agent {name} ended as planned"),
-            AgentEnd::Stopped => format!("agent {name} was stopped"),
+            AgentEnd::Planned => format!("{name} ended as planned"),
+            AgentEnd::Stopped => format!("{name} was stopped"),
             AgentEnd::LeaseExpired => {
-                format!("agent {name} did not hear the coordinator any more, and stopped")
+                format!("{name} did not hear the coordinator any more, and stopped")
             }
-            AgentEnd::Signal => format!("agent {name} was ended by {reason}"),
-            AgentEnd::Failed => format!("agent {name} failed: {reason}"),
-            AgentEnd::Lost => format!("agent {name} was not heard any more{after}"),
-            AgentEnd::Restarted => format!("agent {name} ended{after}, and was started again"),
+            AgentEnd::Signal => format!("{name} was ended by {reason}"),
+            AgentEnd::Failed => format!("{name} failed: {reason}"),
+            AgentEnd::Lost => format!("{name} was not heard any more{after}"),
+            AgentEnd::Restarted => format!("{name} ended{after}, and was started again"),
         }
     }
 }

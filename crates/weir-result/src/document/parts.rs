@@ -20,6 +20,22 @@ pub struct SendMethod {
     pub pacing: Pacing,
 }
 
+/// Counts of one part: its share of the load, and what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PartCounts {
+    /// Connections of its plan.
+    pub connections: u32,
+    /// Measured requests that were due.
+    pub planned: u64,
+    /// Of `planned`: requests that ended as `ok`.
+    pub ok: u64,
+    /// Of `planned`: requests that did not.
+    pub failed: u64,
+    /// Good responses per second of its window.
+    pub good_rps: f64,
+}
+
 /// One part of a merged document: facts that do not add up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -37,6 +53,9 @@ pub struct PartSection {
     /// I/O engine and send strategy of the part; absent in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sends_by: Option<SendMethod>,
+    /// Counts of the part alone; absent in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<PartCounts>,
     /// The server as this part watched it; absent if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSection>,

@@ -20,6 +20,19 @@ pub enum PermittedTargets {
 }
 
 impl PermittedTargets {
+    /// True if a load may connect to this host, or may do so once its name has an address.
+    pub fn may_have(&self, host: &str, port: u16) -> bool {
+        let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        match (self, address) {
+            (_, Ok(address)) => self.has(&Endpoint::Tcp(SocketAddr::new(address, port))),
+            (PermittedTargets::Any, Err(_)) => true,
+            (PermittedTargets::Loopback, Err(_)) => host == "localhost",
+            (PermittedTargets::Listed(listed), Err(_)) => {
+                listed.iter().any(|target| target.has_port(port))
+            }
+        }
+    }
+
     /// True if a load may connect there.
     pub(crate) fn has(&self, endpoint: &Endpoint) -> bool {
         match (self, endpoint) {
@@ -73,9 +86,12 @@ impl AllowedTarget {
     }
 
     fn has(&self, address: SocketAddr) -> bool {
-        let is_port = self.ports.iter().any(|range| range.contains(&address.port()));
         let network = masked(address.ip().to_canonical(), self.prefix);
-        network == Some(self.network) && (self.ports.is_empty() || is_port)
+        network == Some(self.network) && self.has_port(address.port())
+    }
+
+    fn has_port(&self, port: u16) -> bool {
+        self.ports.is_empty() || self.ports.iter().any(|range| range.contains(&port))
     }
 }
 

@@ -9,12 +9,12 @@ use weir_verdict::AbortCondition;
 
 /// The conditions of a load, with the intervals for which they hold.
 #[derive(Debug, Default)]
-pub(crate) struct AbortWatch {
+pub struct AbortWatch {
     conditions: Vec<HeldCondition>,
     /// End of the window in nanoseconds from t0, if the plan has one.
     window_ns: Option<u64>,
     /// The condition that ends the load.
-    pub(crate) aborted: Option<Aborted>,
+    pub aborted: Option<Aborted>,
 }
 
 /// A condition, and the intervals up to the latest in which it held without a break.
@@ -29,7 +29,7 @@ struct HeldCondition {
 
 impl AbortWatch {
     /// Returns the watch of the conditions over a load of this plan.
-    pub(crate) fn new(conditions: Vec<AbortCondition>, plan: &Plan) -> AbortWatch {
+    pub fn new(conditions: Vec<AbortCondition>, plan: &Plan) -> AbortWatch {
         let of = |condition| HeldCondition { condition, values: VecDeque::new(), held_ns: 0 };
         AbortWatch {
             conditions: conditions.into_iter().map(of).collect(),
@@ -45,7 +45,7 @@ impl AbortWatch {
 
     /// Adds an interval of all workers. Returns true if a condition ends the load now, once.
     /// Intervals outside the window do not count.
-    pub(crate) fn ends_with(&mut self, interval: &Interval) -> bool {
+    pub fn ends_with(&mut self, interval: &Interval) -> bool {
         let is_inside = match (u64::try_from(interval.start_ns), self.window_ns) {
             (Err(_), _) => false,
             (Ok(_), None) => true,

@@ -9,8 +9,8 @@ use weir_result::Target;
 use weir_text::setting::USER;
 
 use crate::errors::NoServer;
-use crate::spec::TargetSpec;
 use crate::spec::credentials::split_userinfo;
+use crate::spec::{RunSpec, TargetSpec};
 
 /// A parsed URL (RFC 3986, RFC 9110 §4.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,7 +208,40 @@ fn encode(path: &str) -> String {
     encoded
 }
 
+impl RunSpec {
+    /// Returns host and port of each server that the load connects to, as it names them; none for a
+    /// Unix socket.
+    ///
+    /// # Errors
+    /// When one is malformed.
+    pub(crate) fn hosts(&self) -> Result<Vec<(String, u16)>> {
+        if self.target.unix.is_some() || self.target.url.is_empty() {
+            return Ok(Vec::new());
+        }
+        let url = Url::of(&self.target)?;
+        let named = self.connection.destinations.iter().map(|text| {
+            let (host, port) = split_port(text)?;
+            Ok((host.to_owned(), port.unwrap_or_else(|| url.port())))
+        });
+        match self.connection.destinations.is_empty() {
+            true => Ok(vec![(url.host.clone(), url.port())]),
+            false => named.collect(),
+        }
+    }
+}
+
 impl TargetSpec {
+    /// Returns the target of a URL.
+    pub fn of(url: &str) -> TargetSpec {
+        TargetSpec { url: split_userinfo(url).0, ..TargetSpec::default() }
+    }
+
+    /// Returns host and port of the URL; `None` for one that cannot be parsed.
+    pub fn host_and_port(&self) -> Option<(String, u16)> {
+        let url = Url::of(self).ok()?;
+        Some((url.host.clone(), url.port()))
+    }
+
     /// Returns the port of the URL; `None` for a Unix socket or a URL that cannot be parsed.
     pub fn port(&self) -> Option<u16> {
         let url = Url::of(self).ok().filter(|_| self.unix.is_none());

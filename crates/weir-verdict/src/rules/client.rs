@@ -339,7 +339,7 @@ fn greatest(
 pub(crate) fn worker(document: &Document, phases: &Phases) -> String {
     let has_parts = document.phases.iter().any(|other| other.part != phases.part);
     match has_parts {
-        true => format!("worker {} of part {}", phases.worker, phases.part),
+        true => format!("worker {} of {}", phases.worker, document.part_in_words(phases.part)),
         false => format!("worker {}", phases.worker),
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
             |rule: &&Rule| matches!(rule.subject, Subject::Client | Subject::Machine);
         let fired = section.verdict.rules.iter().filter(|rule| rule.has_fired());
         for worse in fired.filter(is_of_client) {
-            let theirs = of_part(worse, section);
+            let theirs = of_part(worse, &document.part_in_words(section.part.index()));
             match rules.iter_mut().find(|rule| rule.id == worse.id) {
                 Some(rule) if rank(rule) <= rank(worse) => *rule = theirs,
                 Some(_) => {}
@@ -42,11 +42,10 @@ fn rank(rule: &Rule) -> (RuleOutcome, u64) {
 }
 
 /// Returns a part's rule with the part in its sentence: `late sends in part 2: …`.
-fn of_part(rule: &Rule, section: &PartSection) -> Rule {
-    let part = section.part.index();
+fn of_part(rule: &Rule, part: &str) -> Rule {
     let text = match rule.text.split_once(": ") {
-        Some((what, rest)) => format!("{what} in part {part}: {rest}"),
-        None => format!("part {part}: {}", rule.text),
+        Some((what, rest)) => format!("{what} in {part}: {rest}"),
+        None => format!("{part}: {}", rule.text),
     };
     Rule { text, ..rule.clone() }
 }
@@ -62,7 +61,8 @@ fn apart(document: &Document) -> Option<Rule> {
     let together = format!("all parts ran in {} of the window", units::percent(share));
     let evidence = match share < PARTS_TOGETHER_FINDING {
         true => {
-            format!("{together}: part {} ended first, part {} began last", first.part, last.part)
+            let [first, last] = [first, last].map(|window| document.part_in_words(window.part));
+            format!("{together}: {first} ended first, {last} began last")
         }
         false => together,
     };
@@ -112,7 +112,8 @@ fn alike(document: &Document) -> Option<Rule> {
     let evidence = match differ.first() {
         None => format!("all by {}", words(own)),
         Some((part, other)) => {
-            format!("part {first} by {}; part {part} by {}", words(own), words(other))
+            let [first, part] = [*first, *part].map(|index| document.part_in_words(index));
+            format!("{first} by {}; {part} by {}", words(own), words(other))
         }
     };
     let measure = Measure::new(
@@ -132,7 +133,8 @@ pub(crate) fn worst(document: &Document, own: (Grade, String)) -> (Grade, String
     match worst.filter(|section| section.verdict.grade > own.0) {
         Some(section) => {
             let PartSection { part, verdict, .. } = section;
-            (verdict.grade, format!("part {}: {}", part.index(), verdict.reason))
+            let part = document.part_in_words(part.index());
+            (verdict.grade, format!("{part}: {}", verdict.reason))
         }
         None => own,
     }

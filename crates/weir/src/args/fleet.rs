@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
+use weir_runner::credentials;
+use weir_text::units;
 
 use super::manifest::FleetManifestArgs;
 use super::permissions::PermissionArgs;
@@ -63,6 +65,42 @@ pub(crate) struct FleetArgs {
     )]
     pub(crate) on_loss: LossChoice,
 }
+
+impl FleetArgs {
+    /// Returns the flags as words of a command line, those that differ from their defaults; none
+    /// without agents.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let Some(count) = self.agents else { return Vec::new() };
+        let time = |ns: u64| units::exact_duration(ns).replace(' ', "");
+        let mut words = vec![format!("--agents={count}")];
+        let bus = self.bus.as_deref().map(credentials::without_userinfo);
+        words.extend(bus.map(|bus| format!("--bus={bus}")));
+        words.extend(self.bus_within.map(|ns| format!("--bus-within={}", time(ns))));
+        if self.agents_within != AGENTS_WITHIN_NS {
+            words.push(format!("--agents-within={}", time(self.agents_within)));
+        }
+        words.extend(
+            self.identity.iter().map(|path| format!("--identity={}", path.to_string_lossy())),
+        );
+        if self.insecure_bus {
+            words.push("--insecure-bus".to_owned());
+        }
+        if self.on != PlaceChoice::default() {
+            words.push("--on=agents".to_owned());
+        }
+        words.extend(self.agent_weight.iter().map(|choice| match choice {
+            WeightChoice::Cores => "--agent-weight=cores".to_owned(),
+            WeightChoice::Named(name, weight) => format!("--agent-weight={name}={weight}"),
+        }));
+        if self.on_loss != LossChoice::default() {
+            words.push("--on-loss=continue".to_owned());
+        }
+        words
+    }
+}
+
+/// Default of `--agents-within`.
+const AGENTS_WITHIN_NS: u64 = 15_000_000_000;
 
 /// Choices of `--on-loss`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -342,7 +380,31 @@ pub(crate) struct FleetResumeArgs {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Run {
+        #[command(flatten)]
+        fleet: FleetArgs,
+    }
+
+    #[test]
+    fn flags_become_the_words_that_they_were() {
+        let words = |line: &str| {
+            let words = ["weir"].into_iter().chain(line.split_whitespace());
+            Run::try_parse_from(words).expect("flags").fleet.words().join(" ")
+        };
+        let all = "--agents=local+2 --bus=tls://h --bus-within=1m --agents-within=90s \
+                   --identity=./coordinator --insecure-bus --on=agents --agent-weight=a=2 \
+                   --on-loss=continue";
+        assert_eq!(words(all), all.replace("=1m", "=60s"));
+        assert_eq!(words("--agents 3 --agents-within 15s --on-loss stop"), "--agents=3");
+        let secret = "--agents 3 --bus nats://me:SECRET@h:1";
+        assert_eq!(words(secret), "--agents=3 --bus=nats://[redacted]@h:1");
+        assert_eq!(words(""), "");
+    }
 
     #[test]
     fn numbers_of_agents_are_read() {

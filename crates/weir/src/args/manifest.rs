@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use weir_runner::AllowedTarget;
 
 use super::values::positive_duration;
 
@@ -92,6 +93,9 @@ pub(crate) struct FleetManifestArgs {
     #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "24h",
           help_heading = "Pods")]
     pub(crate) keep: u64,
+    /// The demands of the cluster on all pods.
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// The words of weir: options and URL
     #[arg(last = true, required = true, value_name = "OPTIONS URL")]
     pub(crate) words: Vec<String>,
@@ -105,4 +109,78 @@ pub(crate) enum SpreadChoice {
     Required,
     /// Evenness is tried.
     Preferred,
+}
+
+/// Demands of the cluster on all pods.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct ClusterArgs {
+    /// Secret with which the image is pulled; repeatable
+    #[arg(long, value_name = "SECRET")]
+    pub(crate) pull_secret: Vec<String>,
+    /// Label of the nodes on which pods may run; repeatable
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) node_selector: Vec<(String, String)>,
+    /// Taint of nodes that pods tolerate; repeatable
+    #[arg(long, value_name = "KEY[=VALUE][:EFFECT]", value_parser = toleration)]
+    pub(crate) toleration: Vec<TolerationChoice>,
+    /// Service account of the pods [default: that of the namespace]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) service_account: Option<String>,
+    /// Further label of all objects and pods, as of a queue; repeatable
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) label: Vec<(String, String)>,
+    /// Secret whose keys are environment variables of the agents, for {{env:NAME}} with --permit
+    /// env:NAME; repeatable
+    #[arg(long, value_name = "SECRET")]
+    pub(crate) env_from: Vec<String>,
+    /// User and group of the processes; platform: chosen by the cluster, as OpenShift does
+    #[arg(long, value_name = "ID|platform", value_parser = user, default_value = "65532")]
+    pub(crate) user_id: UserChoice,
+    /// Further addresses that the coordinator may connect to, as for --otlp; repeatable
+    #[arg(long, value_name = "CIDR[:PORTS]")]
+    pub(crate) egress: Vec<AllowedTarget>,
+}
+
+fn pair(text: &str) -> Result<(String, String), &'static str> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// A value of `--toleration`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TolerationChoice {
+    pub(crate) key: String,
+    pub(crate) value: Option<String>,
+    pub(crate) effect: Option<String>,
+}
+
+/// A value of `--user-id`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UserChoice {
+    /// This user and group.
+    Id(u32),
+    /// The cluster chooses.
+    Platform,
+}
+
+fn toleration(text: &str) -> Result<TolerationChoice, &'static str> {
+    let (taint, effect) = text.rsplit_once(':').map_or((text, None), |(a, b)| (a, Some(b)));
+    let (key, value) = taint.split_once('=').map_or((taint, None), |(a, b)| (a, Some(b)));
+    match key.is_empty() {
+        true => Err("write KEY[=VALUE][:EFFECT]"),
+        false => Ok(TolerationChoice {
+            key: key.to_owned(),
+            value: value.map(str::to_owned),
+            effect: effect.map(str::to_owned),
+        }),
+    }
+}
+
+fn user(text: &str) -> Result<UserChoice, &'static str> {
+    match (text, text.parse()) {
+        ("platform", _) => Ok(UserChoice::Platform),
+        (_, Ok(id @ 1..)) => Ok(UserChoice::Id(id)),
+        _ => Err("write a number from 1 on, or platform"),
+    }
 }

@@ -1,19 +1,26 @@
 //! `weir fleet manifest`: the Kubernetes objects of one run on a fleet.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use weir_fleet::{
-    FleetFiles, FleetPlan, IDENTITY_PLACE, ManifestSettings, PodWord, SeccompChoice, WatchPlace,
-    bus_host, check_spec, manifest as objects,
+    FleetFiles, FleetPlan, IDENTITY_PLACE, ManifestSettings, PodChoices, PodUser, PodWord,
+    SeccompChoice, Toleration, WatchPlace, bus_host, check_spec, manifest as objects,
 };
+use weir_result::{Part, Plan};
 use weir_runner::credentials::split_userinfo;
-use weir_runner::{BodySpec, FormValue, PermittedTargets, RunSpec};
+use weir_runner::{
+    BodySpec, FormValue, LocalRunner, Permissions, PermittedTargets, RunSpec, TargetSpec,
+};
+use weir_text::units;
 
 use crate::args::fleet::PlaceChoice;
-use crate::args::manifest::{FleetManifestArgs, SpreadChoice};
+use crate::args::manifest::{
+    ClusterArgs, FleetManifestArgs, SpreadChoice, TolerationChoice, UserChoice,
+};
 use crate::args::{Cli, Command, RunArgs};
 use crate::output::Outputs;
 use crate::terminal;
@@ -23,6 +30,9 @@ const WAIT: &str = "15m";
 
 /// Time for which new identities are valid after the deadline.
 const VALID_AFTER: Duration = Duration::from_hours(7 * 24);
+
+/// Most bytes of a secret that `kubectl apply` keeps as an annotation, with room for its fields.
+const APPLIED_MAX: usize = 200 << 10;
 
 /// Port of a bus whose address has none.
 const BUS_PORT: u16 = 4222;
@@ -49,7 +59,11 @@ pub(crate) fn manifest(args: &FleetManifestArgs) -> Result<ExitCode> {
         Err(error) => return Ok(terminal::print_parse_result(&error)),
         Ok(cli) => cli,
     };
-    ensure!(cli.command.is_none(), "the words after -- are those of a run: options and URL");
+    ensure!(
+        cli.command.is_none(),
+        "the words after -- are those of a run, options and URL: a manifest has one run and no \
+         study; apply a manifest for each run"
+    );
     let spec = cli.run.spec([]);
     check_run(&cli.run, &spec, args.results_claim.is_some())?;
     let words_of_agent = agent_words(args, &bus);
@@ -57,11 +71,14 @@ pub(crate) fn manifest(args: &FleetManifestArgs) -> Result<ExitCode> {
     match Cli::of_words(argv) {
         Err(error) => return Ok(terminal::print_parse_result(&error)),
         Ok(Cli { command: Some(Command::Agent(agent)), .. }) => {
-            settings.allowed = agent.permissions.permissions().targets;
+            let permissions = agent.permissions.permissions();
+            check_part(args, &spec, &permissions, files.agents())?;
+            settings.allowed = permissions.targets;
         }
         Ok(_) => bail!("the words of the agents are none of weir agent"),
     }
     settings.agent = words_of_agent.into_iter().map(PodWord::Plain).collect();
+    settings.pods.metrics_port = check_reach(args, &cli.run, &spec, &settings)?;
     settings.coordinator = hidden(words, &spec);
     if args.results_claim.is_some() && cli.run.result.output.files.documents().next().is_none() {
         let file = format!("{}.json", args.name);
@@ -69,6 +86,12 @@ pub(crate) fn manifest(args: &FleetManifestArgs) -> Result<ExitCode> {
     }
     if terminal::is_stdout_terminal() {
         terminal::warn("the manifest has private keys: pass it to kubectl apply -f -");
+    }
+    if files.users_bytes() > APPLIED_MAX {
+        terminal::warn(
+            "the users of the bus are more than kubectl apply keeps: pass the manifest to kubectl \
+             apply --server-side -f -",
+        );
     }
     let text = objects(&settings, &files);
     terminal::print(|out| out.write_all(text.as_bytes()))?;
@@ -105,7 +128,30 @@ fn settings(
         deadline: Duration::from_nanos(args.deadline),
         kept: Duration::from_nanos(args.keep),
         results_claim: args.results_claim.clone(),
+        pods: pods(&args.cluster),
     })
+}
+
+/// Returns the demands of the cluster.
+fn pods(args: &ClusterArgs) -> PodChoices {
+    let toleration = |choice: &TolerationChoice| {
+        let TolerationChoice { key, value, effect } = choice.clone();
+        Toleration { key, value, effect }
+    };
+    PodChoices {
+        pull_secrets: args.pull_secret.clone(),
+        node_selector: args.node_selector.iter().cloned().collect(),
+        tolerations: args.toleration.iter().map(toleration).collect(),
+        service_account: args.service_account.clone(),
+        labels: args.label.iter().cloned().collect(),
+        env_from: args.env_from.clone(),
+        user: match args.user_id {
+            UserChoice::Id(id) => PodUser::Id(id),
+            UserChoice::Platform => PodUser::Platform,
+        },
+        egress: args.egress.clone(),
+        metrics_port: None,
+    }
 }
 
 /// Returns host and port of a bus that is there already.
@@ -211,6 +257,96 @@ fn check_run(run: &RunArgs, spec: &RunSpec, has_volume: bool) -> Result<()> {
     );
     ensure!(files.saved.save.is_none(), "--save: the history would end with the pod; leave it out");
     Ok(())
+}
+
+/// Checks that the agents would not refuse their parts, and that the load ends before its pods.
+///
+/// # Errors
+/// When they would, for certain.
+fn check_part(
+    args: &FleetManifestArgs,
+    spec: &RunSpec,
+    permissions: &Permissions,
+    agents: u32,
+) -> Result<()> {
+    let plan = LocalRunner::dry_run(spec)?;
+    let (window_ns, around_ns) = (plan.duration_ns, plan.warmup_ns + plan.drain_limit_ns());
+    let longest_ns = window_ns.map(|ns| ns.saturating_add(around_ns));
+    if let Some(ns) = longest_ns.filter(|ns| *ns > args.deadline) {
+        bail!(
+            "the load takes up to {} with its warm-up and drain, and the pods end after {}: give a \
+             longer --deadline",
+            units::duration(ns),
+            units::duration(args.deadline)
+        );
+    }
+    for name in variables(&args.words) {
+        permissions.check_variable(&name)?;
+        ensure!(
+            !args.cluster.env_from.is_empty(),
+            "{{{{env:{name}}}}}: the pods have no such variable; give the secret that has it as a \
+             key, --env-from SECRET"
+        );
+    }
+    ensure!(
+        !args.words.iter().any(|word| word.contains("{{file:")),
+        "{{{{file:PATH}}}}: the pods have no such file; give its content as a variable, \
+         {{{{env:NAME}}}} with --env-from SECRET"
+    );
+    ensure!(
+        plan.connections >= agents,
+        "-c {} for {agents} agents: each needs a connection; use -c {agents}",
+        plan.connections
+    );
+    // Whole turns of threads, as a fleet has them; the first share is the greatest.
+    let threads = plan.threads.max(1).next_multiple_of(agents);
+    permissions.check(spec, &Plan { part: Part::new(1, agents), threads, ..plan })
+}
+
+/// Returns the names of the variables in templates.
+fn variables(words: &[String]) -> Vec<String> {
+    let texts = words.iter().flat_map(|word| word.split("{{env:").skip(1));
+    texts.filter_map(|text| Some(text.split_once("}}")?.0.to_owned())).collect()
+}
+
+/// Checks that the coordinator reaches what it is to push to and to read, and returns the port of
+/// its metrics.
+///
+/// # Errors
+/// When a policy of the manifest would shut it off.
+fn check_reach(
+    args: &FleetManifestArgs,
+    run: &RunArgs,
+    spec: &RunSpec,
+    settings: &ManifestSettings,
+) -> Result<Option<u16>> {
+    let further = PermittedTargets::Listed(args.cluster.egress.clone());
+    let live = &run.result.live;
+    let pages = [
+        ("--otlp", live.otlp.as_ref()),
+        ("--watch-nginx", spec.watch.nginx.as_ref()),
+        ("--watch-prometheus", spec.watch.prometheus.as_ref()),
+    ];
+    for (flag, url) in pages {
+        let Some((host, port)) = url.and_then(|url| TargetSpec::of(url).host_and_port()) else {
+            continue;
+        };
+        ensure!(
+            settings.allowed.may_have(&host, port) || further.may_have(&host, port),
+            "{flag}: the coordinator may not connect to {host}:{port}; give its address, --egress \
+             ADDRESS:{port}"
+        );
+    }
+    let Some(listen) = &live.listen else { return Ok(None) };
+    match listen.parse::<SocketAddr>() {
+        Ok(address) if address.port() > 0 && !address.ip().is_loopback() => {
+            Ok(Some(address.port()))
+        }
+        _ => bail!(
+            "--listen {listen}: no other pod reaches that; give an address of all interfaces and a \
+             port, --listen 0.0.0.0:9464"
+        ),
+    }
 }
 
 /// Returns the flag that names a file to read.

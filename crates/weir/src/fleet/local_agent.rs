@@ -19,12 +19,12 @@ impl LocalAgent {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub(crate) fn start(number: u32, bus: &str) -> Result<LocalAgent> {
+    pub(crate) fn start(name: &str, bus: &str) -> Result<LocalAgent> {
         let program = env::current_exe().context("this program is not found")?;
         let mut command = Command::new(program);
         // Its bus has this command alone, whose user may do all that it asks for.
         command.args(["agent", "--quiet", "--insecure-bus", "--allow", "any", "--permit", "all"]);
-        command.arg("--name").arg(format!("{}-{number}", std::process::id()));
+        command.args(["--name", name]);
         command.env(BUS, bus).stdin(Stdio::null()).stdout(Stdio::null());
         let child = weir_sys::end_with_this_thread(&mut command).spawn();
         let child = child.context("an agent cannot be started")?;

@@ -7,7 +7,7 @@ use weir_report::prometheus::MetricsPage;
 use weir_result::{Plan, connections_at, stage_at};
 use weir_runner::{RecentFrames, StudyProgress};
 
-use super::{LivePhase, Totals, client_figures, failures, own_rate_rps};
+use super::{AgentTotals, LivePhase, Totals, client_figures, failures, own_rate_rps};
 
 const NS_PER_S: f64 = 1e9;
 
@@ -39,6 +39,7 @@ pub(super) fn page(totals: &Totals) -> String {
     page.histogram("weir_live_latency_seconds", help, &totals.latency);
     messages(totals, &mut page);
     names(totals, &mut page);
+    agents(totals, &mut page);
     client(&totals.frames, &mut page);
     let gauges = [
         ("weir_live_open_connections", "Open connections", frame.open_connections),
@@ -129,6 +130,22 @@ fn messages(totals: &Totals, page: &mut MetricsPage) {
     page.histogram("weir_live_message_gap_seconds", help, &frame.message_gap.to_histogram());
 }
 
+/// Counters of each agent of a fleet. They grow once per second.
+fn agents(totals: &Totals, page: &mut MetricsPage) {
+    type Count = fn(&AgentTotals) -> u64;
+    let families: [(&str, &str, Count); 3] = [
+        ("weir_live_agent_requests_sent_total", "Requests sent by agent", |of| of.sent),
+        ("weir_live_agent_responses_total", "Complete responses by agent", |of| of.completed),
+        ("weir_live_agent_failures_total", "Requests without success by agent", |of| of.failed),
+    ];
+    for (family, help, count) in families.into_iter().filter(|_| !totals.agents.is_empty()) {
+        page.family(family, "counter", help);
+        for (name, agent) in &totals.agents {
+            page.sample(family, &[("agent", name.as_str())], count(agent) as f64);
+        }
+    }
+}
+
 /// Measured requests by name, if there is a list. They grow four times per second, the latencies
 /// every 2 s.
 fn names(totals: &Totals, page: &mut MetricsPage) {
@@ -208,6 +225,22 @@ mod tests {
             assert!(page.lines().any(|found| found == line), "no {line} in\n{page}");
         }
         assert!(!super::page(&totals()).contains("weir_live_name"), "there is no list");
+    }
+
+    #[test]
+    fn an_agent_is_a_label() {
+        let mut totals = totals();
+        assert!(!page(&totals).contains("weir_live_agent"), "there is no fleet");
+        let counts = AgentTotals { sent: 5, completed: 4, failed: 1 };
+        totals.agents.insert("gen-1".to_owned(), counts);
+        let page = page(&totals);
+        for line in [
+            "weir_live_agent_requests_sent_total{agent=\"gen-1\"} 5",
+            "weir_live_agent_responses_total{agent=\"gen-1\"} 4",
+            "weir_live_agent_failures_total{agent=\"gen-1\"} 1",
+        ] {
+            assert!(page.lines().any(|found| found == line), "no {line} in\n{page}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! counters that only grow. The stage says to which phase the newest counts belong. A document
 //! counts by plan and within the window, so that its counts are less.
 
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -81,8 +82,21 @@ pub(crate) struct Totals {
     pub(crate) messages: u64,
     /// Response times (closed loop: service times) of `completed`.
     pub(crate) latency: Histogram,
+    /// Counts of each agent of a fleet, by its name.
+    pub(crate) agents: BTreeMap<String, AgentTotals>,
     /// Intervals that some workers have finished and others have not.
     parts: Vec<Interval>,
+}
+
+/// Counts of an agent so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AgentTotals {
+    /// Requests sent.
+    pub(crate) sent: u64,
+    /// Complete responses.
+    pub(crate) completed: u64,
+    /// Requests without success.
+    pub(crate) failed: u64,
 }
 
 impl Totals {
@@ -162,6 +176,15 @@ impl Observer for SharedTotals {
 
     fn worker_interval(&mut self, _: u32, interval: &Interval) {
         self.lock().parts.push(interval.clone());
+    }
+
+    fn agent_interval(&mut self, agent: &str, interval: &Interval) {
+        let Interval { sent, completed, bad, errors, timed_out, .. } = interval;
+        let mut totals = self.lock();
+        let agent = totals.agents.entry(agent.to_owned()).or_default();
+        agent.sent += sent;
+        agent.completed += completed;
+        agent.failed += bad + errors + timed_out;
     }
 
     fn interval(&mut self, _: &Plan, interval: &Interval) {
@@ -287,6 +310,18 @@ mod tests {
         let now = totals.lock();
         let shown = &now.frames.latest;
         assert_eq!((now.stage, shown.in_flight, shown.backlog), (LivePhase::Ended, 0, 0));
+    }
+
+    #[test]
+    fn agents_are_counted_apart() {
+        let mut totals = SharedTotals::default();
+        totals.agent_interval("a", &interval(0, 3));
+        totals.agent_interval("a", &interval(1, 4));
+        totals.agent_interval("b", &interval(0, 5));
+        let totals = totals.lock();
+        let of = |name: &str| totals.agents.get(name).map(|it| (it.sent, it.completed, it.failed));
+        assert_eq!((of("a"), of("b")), (Some((13, 7, 8)), Some((8, 5, 4))));
+        assert_eq!(totals.completed, 0, "the sum is that of whole intervals");
     }
 
     #[test]

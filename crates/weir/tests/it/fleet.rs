@@ -86,10 +86,10 @@ fn two_agents_without_preparation_are_one_run() {
     until("two agents and their bus", || (children(running.id()).len() == 3).then_some(()));
     let lines: Vec<String> = children(running.id()).into_iter().map(command_line).collect();
     assert!(lines.iter().all(|line| !line.contains("nats://")), "a password is shown: {lines:?}");
-    let coordinator = running.id();
     let output = running.wait();
     assert_eq!(output.code(), 0, "{output:?}");
     assert!(output.stdout.contains("2 agents with one clock"), "{output:?}");
+    assert!(output.stdout.contains("Agents") && output.stdout.contains("agent-2"), "{output:?}");
     let document = document(&directory);
     assert_eq!((document.accounting.planned, document.accounting.ok), (200, 200));
     let names = document.names.iter().map(|name| (name.name.as_str(), name.ok));
@@ -101,8 +101,7 @@ fn two_agents_without_preparation_are_one_run() {
     assert!(fleet.agents.iter().all(|agent| agent.end == AgentEnd::Planned), "{fleet:?}");
     // One machine has one clock.
     assert_eq!(fleet.start_spread_ns, Some(0));
-    let rows = |number| format!("rows.{coordinator}-{number}.parquet");
-    let files = ["list.txt".to_owned(), rows(1), rows(2), "run.json".to_owned()];
+    let files = ["list.txt", "rows.agent-1.parquet", "rows.agent-2.parquet", "run.json"];
     assert_eq!(directory.names(), files, "the bus has left files, or rows are missing");
     // A slot after the window that is sent before its end is known has a row, too.
     let rows: u64 = document.raw.iter().map(|raw| raw.rows).sum();
@@ -130,7 +129,8 @@ fn a_killed_agent_is_named_and_the_others_go_on() {
     assert_eq!(output.code(), 4, "{output:?}");
     let place = |label: &str| output.stdout.find(label).unwrap_or(usize::MAX);
     assert!(place("  Parts  ") < place("  Target  "), "{output:?}");
-    assert!(output.stdout.contains("was not heard any more"), "{output:?}");
+    let text = output.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("was not heard any more"), "{output:?}");
     let document = document(&directory);
     assert_eq!(document.accounting.ok, 600, "the other agent's half is complete");
     let fleet = document.fleet.expect("agents carried it out");
@@ -139,7 +139,8 @@ fn a_killed_agent_is_named_and_the_others_go_on() {
     let left: u64 = fleet.agents[0].intervals.iter().map(|interval| interval.completed).sum();
     assert!((50..600).contains(&left), "{:?}", fleet.agents[0]);
     assert!(fleet.agents[1].intervals.is_empty());
-    assert!(output.stdout.contains(&format!("{left} responses, p50 ")), "{output:?}");
+    assert!(text.contains("1 of 2 agents delivered; the figures cover 50"), "{output:?}");
+    assert!(text.contains(&format!("{left} responses, p50 ")), "{output:?}");
 }
 
 #[test]
@@ -277,6 +278,60 @@ fn a_study_has_the_load_of_all_agents() {
     };
     let trials: Vec<_> = study.trials.iter().map(measured).collect();
     assert_eq!(trials, [(100, Some(2)), (100, Some(2))]);
+}
+
+#[test]
+fn an_agent_logs_what_it_carried_out_and_what_it_refused() {
+    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let (_nats, bus) = start_bus(&place);
+    let mut command = Command::new(WEIR);
+    let agent = Process::start(command.args(["agent", "--name", "gen-1", "--bus", &bus]));
+    let words = format!("--agents 1 --bus {bus} --no-preflight -n 20 -R 200 -c 2");
+    let output = start(&directory, &words, Some(&server.url())).wait();
+    assert_eq!(output.code(), 0, "{output:?}");
+    let output = start(&directory, &words, Some("http://192.0.2.1/")).wait();
+    assert_eq!(output.code(), 1, "{output:?}");
+    agent.signal(&["TERM"]);
+    let log = agent.wait().stderr;
+    let share =
+        format!("its share of GET {} at 200.0/s on 2 connections for 20 requests", server.url());
+    for part in [
+        "Z run ",
+        "ordered to carry out part 1 of 1, not signed",
+        &share,
+        "sent 20 requests; 20 of the measured ones were ok",
+        ": ended as planned",
+        ": refused: 192.0.2.1:80 is not among the permitted targets",
+    ] {
+        assert_eq!(log.matches(part).count().min(1), 1, "{part}\n{log}");
+    }
+    assert_eq!(
+        log.matches(": refused: ").count(),
+        1,
+        "it is repeated to the coordinator alone\n{log}"
+    );
+}
+
+#[test]
+fn a_condition_ends_the_load_of_all_agents() {
+    let server = Served::with(|behaviour| behaviour.status = 503);
+    let directory = Directory::new();
+    let words = "--agents 2 --no-preflight -R 100 -c 4 -d 50s --warmup 0 --expect status=503";
+    let mut command = weir_with_nats(&directory);
+    command.args(words.split(' ')).args(["--abort", "rate < 200 for 2s"]);
+    let output = Process::start(command.args(["-o", &directory.file("run.json"), &server.url()]));
+    let output = output.wait();
+    assert_eq!(output.code(), 6, "{output:?}");
+    let document = document(&directory);
+    let aborted = document.run.aborted.expect("a condition has ended it");
+    // 50/s of each agent would be as little, and 100/s is the sum.
+    assert!(aborted.values.iter().all(|rate| *rate > 60.0), "{aborted:?}");
+    assert_eq!(document.plan.abort, ["rate < 200 for 2s"]);
+    let fleet = document.fleet.expect("agents carried it out");
+    assert!(fleet.agents.iter().all(|agent| agent.end == AgentEnd::Stopped), "{fleet:?}");
+    let counts = document.parts.iter().filter_map(|part| part.counts);
+    let connections: Vec<u32> = counts.map(|counts| counts.connections).collect();
+    assert_eq!(connections, [2, 2]);
 }
 
 #[test]

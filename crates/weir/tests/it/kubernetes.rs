@@ -102,6 +102,28 @@ fn further_manifests_follow_the_schemas() {
     for part in ["localhostProfile: profiles/weir.json", "--output=weir.json", "cpu: \"8\""] {
         assert!(text.contains(part), "{part}\n{text}");
     }
+    let cluster = format!(
+        "--agents 2 --allow 10.0.0.0/8:443 --pull-secret registry --node-selector pool=load \
+         --toleration load=yes:NoSchedule --toleration spot --service-account weir --label \
+         kueue.x-k8s.io/queue-name=load --env-from tokens --permit env:TOKEN --user-id platform \
+         --egress 10.9.0.1:4318 -- --otlp http://collector:4318 --listen 0.0.0.0:9464 -R 1k -d 1s \
+         -H X-Api-Key:{{{{env:TOKEN}}}} https://shop.example/"
+    );
+    let text = check(&directory, &cluster, &[("NetworkPolicy", 3)]);
+    for part in [
+        "imagePullSecrets:",
+        "pool: load",
+        "operator: Exists",
+        "serviceAccountName: weir",
+        "kueue.x-k8s.io/queue-name: load",
+        "secretRef:",
+        "containerPort: 9464",
+        "cidr: \"10.9.0.1/32\"",
+        "linkerd.io/inject: disabled",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains("runAsUser"), "the platform chooses it\n{text}");
     let many = format!("--agents 60 --allow any {LOAD}");
     assert!(check(&directory, &many, &[("Secret", 4)]).contains("projected:"));
 }
@@ -160,6 +182,19 @@ fn a_wrong_manifest_is_refused_with_the_flag() {
         ("--fleet f --agents 3 --bus tls://h --allow any -- -d 1s http://h/", "has 2 agents"),
         ("--fleet f --bus tls://a:b@h --allow any -- -d 1s http://h/", "--bus"),
         ("--allow any -- -d 1s http://h/", "--agents"),
+        ("--agents 1 --allow 10.0.0.0/8:443 -- -d 1s http://h:81/", "h:81 is not among the"),
+        ("--agents 1 --allow 10.0.0.0/8 -- -d 1s http://192.0.2.1/", "192.0.2.1:80 is not among"),
+        ("--agents 1 --allow any --max-rate 5 -- -d 1s -R 10 http://h/", "--max-rate"),
+        ("--agents 2 --allow any --max-duration 1s -- -d 1m http://h/", "--max-duration"),
+        ("--agents 1 --allow any --deadline 1m -- -d 5m http://h/", "a longer --deadline"),
+        ("--agents 1 --allow 10.0.0.1:80 -- -d 1s --otlp http://c:4318 http://10.0.0.1/", "--otlp"),
+        ("--agents 1 --allow any -- -d 1s --listen 127.0.0.1:9464 http://h/", "--listen 0.0.0.0"),
+        ("--agents 1 --allow any -- -d 1s -H A:{{env:T}} http://h/", "--permit env:T"),
+        ("--agents 1 --allow any --permit env:T -- -d 1s -H A:{{env:T}} http://h/", "--env-from"),
+        ("--agents 1 --allow any --permit all -- -d 1s -H A:{{file:/k}} http://h/", "--env-from"),
+        ("--agents 1 --allow any --label app.kubernetes.io/name=a -- -d 1s http://h/", "the label"),
+        ("--agents 1 --allow any --toleration a:Never -- -d 1s http://h/", "the toleration"),
+        ("--agents 1 --allow any --user-id 0 -- -d 1s http://h/", "--user-id"),
     ] {
         let all: Vec<&str> = ["fleet", "manifest"].into_iter().chain(words.split(' ')).collect();
         let output = run(directory.path(), &all);

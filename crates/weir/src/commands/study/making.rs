@@ -39,10 +39,9 @@ pub(crate) fn make(
 ) -> Result<ExitCode> {
     let (before, after) = (flags.before.clone(), flags.after.clone());
     let hooks = Hooks { before, after, timeout_ns: flags.hook_timeout };
-    if let Some(count) = flags.trials.fleet.agents {
-        // After the name of the command: the run's words may end with those of a script.
-        words.insert(words.len().min(1), format!("--agents={count}"));
-    }
+    // After the name of the command: the run's words may end with those of a script.
+    let at = words.len().min(1);
+    words.splice(at..at, flags.trials.fleet.words());
     let redacted = |command: &Option<String>| Some(redacted(&variants, command.as_deref()?));
     let study = Study {
         study_version: STUDY_VERSION,
