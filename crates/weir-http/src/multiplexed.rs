@@ -111,6 +111,11 @@ pub trait Multiplexed: Debug + Send {
     /// Returns the waits of request bodies for the peer's flow-control windows since creation,
     /// including before resets. Those that have not ended count up to `now_ns`.
     fn window_waits(&self, now_ns: u64) -> WindowWaits;
+    /// Returns the peer's limit of streams at once on this connection, if it has announced one.
+    fn streams_allowed(&self) -> Option<u32> {
+        None
+    }
+
 }
 
 /// Reason with which a peer ends a stream or a connection, by its names.

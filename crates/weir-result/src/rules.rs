@@ -58,6 +58,13 @@ pub(crate) fn max<N: Copy + Ord>(mine: &mut N, theirs: &N) {
     *mine = (*mine).max(*theirs);
 }
 
+/// Keeps the lesser of those that are not 0.
+pub(crate) fn least(mine: &mut u64, theirs: &u64) {
+    if *theirs > 0 && (*mine == 0 || *theirs < *mine) {
+        *mine = *theirs;
+    }
+}
+
 /// True if either is.
 pub(crate) fn any(mine: &mut bool, theirs: &bool) {
     *mine |= theirs;

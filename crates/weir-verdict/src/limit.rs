@@ -6,7 +6,7 @@ use crate::thresholds::{
     NETWORK_SHARE, SERVER_ABOVE, SERVER_BUSY,
 };
 use weir_result::document::{Limit, LimitedBy, Rule, RuleOutcome, Subject};
-use weir_result::{Document, Load};
+use weir_result::{Document, HttpPlan, Load};
 use weir_text::setting::CONNECTIONS;
 use weir_text::{brief, units};
 
@@ -166,12 +166,13 @@ fn connections(document: &Document, planned_rps: f64) -> Option<String> {
         false => format!("on average {:.1}", f64::from(connections) * places),
     };
     let text = format!(
-        "{counted} {noun} × {} allow {}",
+        "{counted} {noun}{} × {} allow {}",
+        streams_in_words(document, places),
         units::duration(mean_ns as u64),
         units::round_rate(f64::from(connections) * places / service_s),
     );
     let offered = match document.offered_in_words() {
-        None => return Some(format!("{text}; raise {CONNECTIONS} for more")),
+        None => return Some(format!("{text}; {}", remedy_in_words(document))),
         Some(_) if !document.plan.stages.is_empty() => units::round_rate(planned_rps),
         Some(offered) => offered,
     };
@@ -179,6 +180,26 @@ fn connections(document: &Document, planned_rps: f64) -> Option<String> {
     let is_short = needed > u64::from(connections);
     let needed = units::count(needed);
     is_short.then(|| format!("{text}; {offered} needs at least {needed}: raise {CONNECTIONS}"))
+}
+
+/// Returns the streams of each connection, as a factor; nothing if it has one by plan.
+fn streams_in_words(document: &Document, places: f64) -> String {
+    let is_one = document.plan.depth() == 1 || !document.plan.connection_stages.is_empty();
+    match (is_one, document.plan.http) {
+        (false, Some(HttpPlan::Http2(_))) => {
+            let rounded = (places * 10.0).round() / 10.0;
+            format!(" × {rounded} {}", if rounded == 1.0 { "stream" } else { "streams" })
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns the choice that would carry more in a closed loop.
+fn remedy_in_words(document: &Document) -> String {
+    match document.allowed_streams_in_words() {
+        Some(allowed) => format!("{allowed}: raise its limit, or {CONNECTIONS}"),
+        None => format!("raise {CONNECTIONS} for more"),
+    }
 }
 
 /// Returns the requests that each of the connections can have in flight: of streams, as measured

@@ -17,7 +17,7 @@ use crate::connection::SocketState;
 use crate::connections::{Connections, ScriptEvent, StateCounts};
 use crate::exchange::{Exchange, ExchangePlace, take_oldest};
 use crate::job::Job;
-use crate::ledger::{Ledger, Observed};
+use crate::ledger::Observed;
 use crate::script::Batch;
 use crate::tls::TlsError;
 
@@ -137,7 +137,8 @@ impl Lane for StreamLane {
 
     fn closed(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
         self.record_capacity(shared, conn, at);
-        record_refusals(self.protocol(conn), &mut shared.ledger);
+        let StreamConnection { protocol, .. } = &self.connections[conn.index()];
+        shared.ledger.connections.socket_ended(&**protocol, self.depth);
         self.protocol(conn).reset();
     }
 
@@ -277,7 +278,7 @@ impl Lane for StreamLane {
         for StreamConnection { protocol, .. } in &mut self.connections {
             shared.ledger.recorder.interim_responses(protocol.interim_responses());
             shared.ledger.connections.window_waits(protocol.window_waits(end.0));
-            record_refusals(&**protocol, &mut shared.ledger);
+            shared.ledger.connections.socket_ended(&**protocol, self.depth);
         }
     }
 }
@@ -585,16 +586,5 @@ impl StreamLane {
                 shared.ledger.ended(place, &exchange, Outcome::TimedOut, now);
             }
         }
-    }
-}
-
-/// Records that the peer of a socket, which ends, announced the end with a reason, or allows no
-/// streams.
-fn record_refusals(protocol: &dyn Multiplexed, ledger: &mut Ledger) {
-    if let Some(reason) = protocol.goaway() {
-        *ledger.connections.counts.goaways.entry(reason.name).or_default() += 1;
-    }
-    if protocol.allows_no_streams() {
-        ledger.connections.counts.without_streams += 1;
     }
 }

@@ -1,6 +1,6 @@
 //! Counts of one worker's connections, and the times that they took to open.
 
-use weir_http::{PushedMessage, WindowWaits};
+use weir_http::{Multiplexed, PushedMessage, WindowWaits};
 use weir_io::Nanos;
 use weir_result::{Connections, Histogram, Measurements, Tally, TlsCounts};
 
@@ -80,6 +80,25 @@ impl ConnectionCounts {
         if timeline.is_in_window(at) {
             self.counts.pushed_in_window += 1;
             pushed.gap_ns.into_iter().for_each(|gap_ns| self.push_gap.record(gap_ns));
+        }
+    }
+
+    /// Counts a socket, which ends, whose peer announced the end with a reason, or allows no
+    /// streams, or fewer than `depth`.
+    pub(crate) fn socket_ended(&mut self, protocol: &dyn Multiplexed, depth: u16) {
+        let counts = &mut self.counts;
+        if let Some(allowed) = protocol.streams_allowed().map(u64::from)
+            && allowed > 0
+            && allowed < depth.into()
+            && (counts.streams_allowed == 0 || allowed < counts.streams_allowed)
+        {
+            counts.streams_allowed = allowed;
+        }
+        if let Some(reason) = protocol.goaway() {
+            *counts.goaways.entry(reason.name).or_default() += 1;
+        }
+        if protocol.allows_no_streams() {
+            counts.without_streams += 1;
         }
     }
 

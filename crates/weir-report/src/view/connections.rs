@@ -35,6 +35,7 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
         let text = format!("without streams (MAX_CONCURRENT_STREAMS 0): {without} of {all}");
         facts.push(Fact::text(text).toned(Tone::Bad));
     }
+    facts.extend(document.allowed_streams_in_words().map(Fact::text));
     let returned = document.accounting.sent.returned;
     if returned > 0 {
         let requests = Fact::counted(returned, "request");

@@ -31,7 +31,8 @@ pub(super) fn about(document: &Document) -> Vec<Fact> {
 
 /// The load, and the interruption if there was one.
 pub(super) fn blocks(document: &Document) -> Vec<Block> {
-    let mut about = load(&document.plan);
+    let allowed = document.connections.streams_allowed;
+    let mut about = load_with(&document.plan, Some(allowed).filter(|allowed| *allowed > 0));
     about.extend(parts(document));
     let mut blocks = vec![Block::Line(Line::facts(about))];
     if let Some(interruption) = interruption(document) {
@@ -66,6 +67,11 @@ pub(super) fn started(time: &str, machine: Option<&Environment>) -> Vec<Fact> {
 
 /// The load in words.
 pub(super) fn load(plan: &Plan) -> Vec<Fact> {
+    load_with(plan, None)
+}
+
+/// The load in words; `allowed` is the server's limit of streams if it is below the plan's.
+fn load_with(plan: &Plan, allowed: Option<u64>) -> Vec<Fact> {
     let replay = plan.replay_in_words();
     let is_idle = plan.is_idle();
     let kind = match plan.load {
@@ -95,7 +101,7 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
     };
     let threads = Fact::counted(plan.threads.into(), "thread");
     let threads = if plan.leaves_cpus { threads.then(" (local server)") } else { threads };
-    let mut facts = vec![kind.toned(Tone::Main), connections(plan), threads];
+    let mut facts = vec![kind.toned(Tone::Main), connections(plan, allowed), threads];
     if let Some(most) = plan.in_flight_max {
         facts.push(Fact::text(format!("at most {} in flight", units::count(most.into()))));
     }
@@ -121,7 +127,7 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
 }
 
 /// Number of connections, and of the requests in flight on each.
-fn connections(plan: &Plan) -> Fact {
+fn connections(plan: &Plan, allowed: Option<u64>) -> Fact {
     let connections = match plan.connections_max {
         None => {
             let connections = Fact::counted(plan.connections.into(), "connection");
@@ -138,7 +144,8 @@ fn connections(plan: &Plan) -> Fact {
     match plan.http {
         Some(HttpPlan::Http2(http2)) => {
             let streams = Fact::counted(http2.streams.into(), "stream").text;
-            connections.then(&format!(" × {streams}"))
+            let allowed = allowed.map(|allowed| format!("{allowed} of "));
+            connections.then(&format!(" × {}{streams}", allowed.unwrap_or_default()))
         }
         Some(HttpPlan::WebSocket(websocket)) if websocket.in_flight > 1 => {
             connections.then(&format!(" × {} messages", websocket.in_flight))

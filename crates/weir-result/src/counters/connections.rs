@@ -65,6 +65,10 @@ counters! {
     /// when they ended, or at the end of the run; absent if there are none.
     counter without_streams: u64 => rules::sum,
         #[serde(default, skip_serializing_if = "is_default")];
+    /// Least limit of streams at once (`MAX_CONCURRENT_STREAMS`) that the server announced on a
+    /// connection of HTTP/2, if the plan has more; absent otherwise.
+    counter streams_allowed: u64 => rules::least,
+        #[serde(default, skip_serializing_if = "is_default")];
     /// Messages that servers sent on WebSocket connections by themselves, over the whole run: the
     /// echo of no message. Absent if there are none.
     counter pushed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];

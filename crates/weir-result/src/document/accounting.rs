@@ -23,6 +23,7 @@ impl Accounting {
                 witness,
                 total: preflight + probe + sent.total() + witness,
                 failed: sent.failed + recorded.probe.failed + beside.failed,
+                returned: sent.returned + recorded.probe.returned + beside.returned,
                 ..SentCounts::from(sent)
             },
             interim_responses: measurements.interim_responses,

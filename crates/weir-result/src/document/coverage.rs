@@ -105,6 +105,13 @@ impl Document {
         Some(if share < 1.0 { units::rate(share * rate.rps()) } else { rate.to_string() })
     }
 
+    /// Returns the server's limit of streams as a sentence, if the plan has more on a connection.
+    pub fn allowed_streams_in_words(&self) -> Option<String> {
+        let allowed = self.connections.streams_allowed;
+        let text = || format!("the server allows {allowed} of {} streams", self.plan.depth());
+        (allowed > 0).then(text)
+    }
+
     /// Number of connections of the parts that the document covers; if it grows, at the begin.
     pub fn covered_connections(&self) -> u32 {
         self.coverage().connections

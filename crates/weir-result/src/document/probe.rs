@@ -13,6 +13,8 @@ pub struct Probed {
     pub sent: u64,
     /// Requests whose send failed.
     pub failed: u64,
+    /// Of `sent`: requests that the peer returned without processing them.
+    pub returned: u64,
     /// Complete responses; more than the result has if the probe was repeated.
     pub answered: u64,
     /// Successful connects.
@@ -75,7 +77,8 @@ impl Probed {
             elapsed_ns,
         });
         let answered = times.count();
-        Probed { sent, failed: measurements.sent.failed, answered, connects, section }
+        let (failed, returned) = (measurements.sent.failed, measurements.sent.returned);
+        Probed { sent, failed, returned, answered, connects, section }
     }
 
     /// Adds the probe of another part: counts add up, and the result with the lower median remains,
@@ -83,6 +86,7 @@ impl Probed {
     pub(super) fn add(&mut self, other: &Probed) {
         self.sent += other.sent;
         self.failed += other.failed;
+        self.returned += other.returned;
         self.answered += other.answered;
         self.connects += other.connects;
         let sections = self.section.into_iter().chain(other.section);

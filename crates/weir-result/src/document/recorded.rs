@@ -188,8 +188,9 @@ fn counts_of_messages(document: &Document) -> Result<Option<Box<MessageCounts>>,
 fn probe_of(document: &Document) -> Probed {
     Probed {
         sent: document.accounting.sent.probe,
-        // Requests whose send failed are already among the load's.
+        // Requests whose send failed, and returned ones, are already among the load's.
         failed: 0,
+        returned: 0,
         answered: document.probe.map_or(0, |probe| probe.service_time.count),
         connects: document.connections.connects_probe,
         section: document.probe,

@@ -38,6 +38,7 @@ pub(crate) fn run(job: &Job, interrupts: &Interrupts) -> Result<Probed, RunError
         let (probed, is_stopped) = attempt(&job, interrupts)?;
         sum.sent += probed.sent;
         sum.failed += probed.failed;
+        sum.returned += probed.returned;
         sum.answered += probed.answered;
         sum.connects += probed.connects;
         if !is_stopped || interrupts.received().is_some() {

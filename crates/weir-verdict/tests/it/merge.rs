@@ -320,7 +320,7 @@ proptest! {
         // Counts add up; the lower median and the longer round trip remain.
         let probe = fixture::probe(2);
         whole_parts.probe =
-            Probed { sent: 82, failed: 2, answered: 80, connects: 2, ..probe };
+            Probed { sent: 82, failed: 2, returned: 0, answered: 80, connects: 2, ..probe };
         whole_parts.network = Some(NetworkSection {
             sockets: 10,
             sampled: 10,

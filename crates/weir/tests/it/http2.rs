@@ -141,6 +141,35 @@ fn a_refused_preflight_is_counted_as_returned() {
     assert_eq!(server.finish(), 11);
 }
 
+/// Requests that the probe sent and the server refused are none that it processed.
+#[test]
+fn refused_requests_of_the_probe_are_counted_as_returned() {
+    let respond = |requests: u64, stream, out: &mut Vec<u8>| match requests {
+        3..=5 => frame::push_reset(out, stream, ErrorCode::REFUSED_STREAM),
+        _ => ok(stream, out),
+    };
+    let server = serving(|out| settings(None, out), respond);
+    let ran = weir::load("epoll", "-n 200 -c1 -t1 --http 2", &[&server.url()]);
+    let sent = &ran.document.accounting.sent;
+    assert!(sent.preflight == 1 && sent.probe > 5, "{ran}");
+    assert_eq!((sent.returned, sent.total), (3, server.finish()), "{ran}");
+}
+
+#[test]
+fn the_servers_limit_of_streams_is_named() {
+    for_each_engine(|engine| {
+        let server = serving(|out| settings(Some(2), out), |_, stream, out| ok(stream, out));
+        let ran = weir::load(engine, "-n 100 -c2 -t1 --http 2 --streams 50", &[&server.url()]);
+        assert_eq!(ran.document.connections.streams_allowed, 2, "{ran}");
+        let text = ran.to_string();
+        assert!(text.contains("2 connections × 2 of 50 streams"), "{ran}");
+        assert!(text.contains("the server allows 2 of 50 streams"), "{ran}");
+        let server = serving(|out| settings(Some(50), out), |_, stream, out| ok(stream, out));
+        let ran = weir::load(engine, "-n 100 -c2 -t1 --http 2 --streams 50", &[&server.url()]);
+        assert_eq!(ran.document.connections.streams_allowed, 0, "{ran}");
+    });
+}
+
 /// Frames of a response that has ended (RFC 9113 §5.1) cost the connection and not the response.
 #[test]
 fn frames_behind_the_end_of_a_response_leave_a_trace() {

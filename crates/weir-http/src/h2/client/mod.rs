@@ -182,11 +182,14 @@ impl Multiplexed for H2Client {
     }
 
     fn allows_no_streams(&self) -> bool {
-        let peer = &self.session.link.peer;
-        peer.is_some_and(|peer| peer.max_concurrent_streams == Some(0))
+        self.streams_allowed() == Some(0)
     }
 
     fn window_waits(&self, now_ns: u64) -> WindowWaits {
+    fn streams_allowed(&self) -> Option<u32> {
+        self.session.link.peer.and_then(|peer| peer.max_concurrent_streams)
+    }
+
         self.session.uploads.waits(now_ns)
     }
 }

@@ -3,7 +3,8 @@
 use weir_result::document::LimitedBy::{ClientCpu, Connections, Network, Rate, Server, Unknown};
 use weir_result::document::{Limit, LimitedBy, ProbeSection, Probed};
 use weir_result::{
-    ByOutcome, DocumentParts, Histogram, ListPlan, NameCounts, Outcomes, ServerCpu, Stamped,
+    ByOutcome, DocumentParts, Histogram, Http2Plan, HttpPlan, ListPlan, NameCounts, Outcomes,
+    ServerCpu, Stamped,
 };
 
 use super::run::{MS, S, SLICES, US, busy, closed, histogram, network, no_success, stopped, well};
@@ -230,13 +231,18 @@ fn streams_count_as_the_server_allows_them() {
             growing(parts);
             probed(MS)(parts);
             parts.given.plan.connections = 2;
-            parts.given.plan.pipeline = 8;
+            parts.given.plan.http = Some(HttpPlan::Http2(Http2Plan {
+                streams: 8,
+                window_bytes: 1 << 30,
+                header_table_bytes: 4_096,
+            }));
+            parts.measurements.connections.streams_allowed = 1;
             parts.measurements.occupancy.capacity_ns = capacity_ns.into();
         }
     };
     check(allowed(80 * S), Unknown, "");
-    let text =
-        "2 connections × 1.05 ms allow 1,906/s; 3,000/s needs at least 4: raise `load.connections`";
+    let text = "2 connections × 1 stream × 1.05 ms allow 1,906/s; 3,000/s needs at least 4: raise \
+                `load.connections`";
     check(allowed(20 * S), Connections, text);
 }
 
