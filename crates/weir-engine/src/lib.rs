@@ -71,7 +71,7 @@ pub use observer::{ExchangeObserver, NeverSent, ObserverFactory};
 pub use request_list::{
     ListRows, ListedRequest, NextRow, RequestList, RowCursor, RowSource, RowStream,
 };
-pub use response_checks::ResponseChecks;
+pub use response_checks::{CallChecks, ResponseChecks};
 pub use run::{RunError, RunResults, run};
 pub use worker::run_on;
 pub use worker_frame::WorkerFrame;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use weir_expect::{BodyDecoder, Expectations, FirstBodies};
+use weir_expect::{BodyDecoder, CallContent, Expectations, FirstBodies};
+use weir_http::grpc::CallRules;
 use weir_http::{Interest, ReceivedResponse};
 use weir_result::MissExample;
 
@@ -19,6 +20,17 @@ pub struct ResponseChecks {
     pub(crate) body_max_bytes: usize,
     /// Bodies that others are compared with.
     pub(crate) first_bodies: FirstBodies,
+    /// Checks of messages of gRPC, if the requests are calls.
+    calls: Option<CallChecks>,
+}
+
+/// Checks of the messages in responses to calls of gRPC.
+#[derive(Clone, Debug)]
+pub struct CallChecks {
+    /// Rules that every response has to obey.
+    pub rules: CallRules,
+    /// The form in which expectations see the messages.
+    pub content: CallContent,
 }
 
 impl ResponseChecks {
@@ -27,7 +39,8 @@ impl ResponseChecks {
     pub fn of_all(expectations: Arc<Expectations>, body_max_bytes: usize) -> ResponseChecks {
         let rows = vec![expectations];
         let first_bodies = FirstBodies::new(1);
-        ResponseChecks { rows, first: 0, has_names: false, body_max_bytes, first_bodies }
+        let (first, has_names, calls) = (0, false, None);
+        ResponseChecks { rows, first, has_names, body_max_bytes, first_bodies, calls }
     }
 
     /// Returns the checks of a list with this number of names; `rows` has the expectations of each
@@ -40,18 +53,39 @@ impl ResponseChecks {
         body_max_bytes: usize,
     ) -> ResponseChecks {
         let first_bodies = FirstBodies::new(names.into());
-        ResponseChecks { rows, first, has_names: true, body_max_bytes, first_bodies }
+        let (has_names, calls) = (true, None);
+        ResponseChecks { rows, first, has_names, body_max_bytes, first_bodies, calls }
+    }
+
+    /// Checks the messages of gRPC too.
+    #[must_use]
+    pub fn with_calls(self, calls: Option<CallChecks>) -> ResponseChecks {
+        ResponseChecks { calls, ..self }
+    }
+
+    /// Returns the rules for messages of gRPC; `None` if the requests are no calls.
+    pub fn call_rules(&self) -> Option<CallRules> {
+        self.calls.as_ref().map(|calls| calls.rules)
+    }
+
+    /// Returns a decoder of bodies.
+    pub(crate) fn decoder(&self) -> BodyDecoder {
+        match &self.calls {
+            None => BodyDecoder::new(self.body_max_bytes),
+            Some(calls) => BodyDecoder::of_calls(self.body_max_bytes, calls.content.clone()),
+        }
     }
 
     /// Returns the checks of a run of nothing but the request that is sent before the load.
     pub fn of_first(&self) -> ResponseChecks {
-        ResponseChecks::of_all(Arc::clone(&self.rows[usize::from(self.first)]), self.body_max_bytes)
+        let first = Arc::clone(&self.rows[usize::from(self.first)]);
+        ResponseChecks::of_all(first, self.body_max_bytes).with_calls(self.calls.clone())
     }
 
     /// Checks the response to the request that is sent before the load. Returns an example of the
     /// expectation that it misses; `None` if it meets all.
     pub fn check_first(&self, response: &ReceivedResponse<'_>) -> Option<MissExample> {
-        let mut decoder = BodyDecoder::new(self.body_max_bytes);
+        let mut decoder = self.decoder();
         let expectations = self.of(self.first);
         // Bodies are compared within the load.
         let first = FirstBodies::new(1);

@@ -9,43 +9,16 @@ use flate2::bufread::MultiGzDecoder;
 use flate2::{Decompress, FlushDecompress, Status};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-use thiserror::Error;
 
+use crate::call_content::CallContent;
 use crate::coding::ContentCoding;
-
-/// Codings of one body at most; each is decoded up to the limit.
-const CODINGS_MAX: usize = 4;
+use crate::decode_error::{CODINGS_MAX, DecodeError};
 
 /// Greatest number of bytes that are decoded at a time.
 const STEP_BYTES: usize = 32 * 1024;
 
 /// Window of zstd that a decoder of content codings must support (RFC 9659 §3).
 const ZSTD_WINDOW_BYTES: u64 = 8 << 20;
-
-/// A body that cannot be decoded.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum DecodeError {
-    /// It is longer than the limit.
-    #[error("it has more than {0} bytes")]
-    TooLarge(usize),
-    /// The memory for the bodies of all connections was used up before its end.
-    #[error("the memory for bodies of all connections was used up")]
-    NoMemory,
-    /// Its coding is not known.
-    #[error("its coding {0:?} is none of gzip, deflate, br, zstd")]
-    UnknownCoding(String),
-    /// It has too many codings.
-    #[error("it has more than {CODINGS_MAX} codings")]
-    TooManyCodings,
-    /// It breaks the format of its coding.
-    #[error("it is not valid {coding}: {reason}")]
-    Damaged {
-        /// Name of the coding.
-        coding: &'static str,
-        /// Reason.
-        reason: String,
-    },
-}
 
 /// Decodes bodies, one after the other, into buffers of its own. They grow up to the limit.
 #[derive(Default)]
@@ -58,6 +31,8 @@ pub struct BodyDecoder {
     /// True if the last body had a coding.
     is_coded: bool,
     zstd: Option<FrameDecoder>,
+    /// Form of the messages in bodies, if these are of calls of gRPC.
+    calls: Option<CallContent>,
 }
 
 impl std::fmt::Debug for BodyDecoder {
@@ -72,9 +47,35 @@ impl BodyDecoder {
         BodyDecoder { limit, ..BodyDecoder::default() }
     }
 
+    /// Returns a decoder of the responses to calls of gRPC: their messages have the form of
+    /// `calls`.
+    pub fn of_calls(limit: usize, calls: CallContent) -> BodyDecoder {
+        BodyDecoder { limit, calls: Some(calls), ..BodyDecoder::default() }
+    }
+
     /// Returns the greatest number of decoded bytes.
     pub fn limit(&self) -> usize {
         self.limit
+    }
+
+    /// True if bodies are those of calls of gRPC.
+    pub(crate) fn is_of_calls(&self) -> bool {
+        self.calls.is_some()
+    }
+
+    /// Decodes the messages in the body of a response with this head.
+    ///
+    /// # Errors
+    /// If one is damaged, or has no form by its schema, or they are too long.
+    pub(crate) fn decode_messages(&mut self, head: &[u8], body: &[u8]) -> Result<(), DecodeError> {
+        self.decoded.clear();
+        self.is_coded = true;
+        let calls = self.calls.as_ref().expect("only called if there is a form");
+        calls.push(head, body, self.limit, &mut self.decoded)?;
+        match self.decoded.len() > self.limit {
+            true => Err(DecodeError::TooLarge(self.limit)),
+            false => Ok(()),
+        }
     }
 
     /// Decodes a body with the values of its `Content-Encoding` fields, in order. An empty body is

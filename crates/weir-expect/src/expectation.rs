@@ -58,6 +58,11 @@ impl Condition {
 }
 
 impl Expectation {
+    /// True if it reads bodies as JSON.
+    pub fn reads_json(&self) -> bool {
+        matches!(self.condition, Condition::Json { .. })
+    }
+
     /// True if it is about the status of a call of gRPC.
     pub fn is_of_grpc(&self) -> bool {
         matches!(self.condition, Condition::Grpc(_))

@@ -1,6 +1,6 @@
 //! The expectations of the responses to one request, and the check of a response.
 
-use weir_http::grpc::{GrpcStatus, percent_decoded};
+use weir_http::grpc::{CallFault, GrpcStatus, percent_decoded};
 use weir_http::{Interest, ReceivedResponse};
 use weir_result::{MissExample, MissKind, SuccessRule};
 
@@ -94,9 +94,12 @@ impl Expectations {
             let body = || decoder.decoded(response.body);
             let kind = match condition {
                 Condition::Status(codes) if !codes.contains(response.status) => MissKind::Status,
-                Condition::Grpc(expected) => match grpc_status(response) {
-                    Some(status) if expected.contains(&status) => continue,
-                    found => MissKind::Grpc(found.map_or(NO_GRPC_STATUS, GrpcStatus::code)),
+                Condition::Grpc(expected) => match (grpc_status(response), grpc_fault(response)) {
+                    (Some(status), None) if expected.contains(&status) => continue,
+                    (Some(status), Some(fault)) if expected.contains(&status) => {
+                        MissKind::Grpc(fault.code())
+                    }
+                    (found, _) => MissKind::Grpc(found.map_or(NO_GRPC_STATUS, GrpcStatus::code)),
                 },
                 Condition::Header { name, value } if !has_field(response, name, value.as_ref()) => {
                     MissKind::Header
@@ -179,13 +182,21 @@ const NO_GRPC_STATUS: &str = "grpc_no_status";
 /// Returns the status of a call of gRPC: of the trailers, or of a head that has no body.
 fn grpc_status(response: &ReceivedResponse<'_>) -> Option<GrpcStatus> {
     // Trailers come last, and only their status counts.
-    GrpcStatus::of_field(fields(response, "grpc-status").last()?)
+    GrpcStatus::of_field(named(response.call_fields(), "grpc-status").last()?)
+}
+
+/// Returns the reason for which a client fails a call with such a response, whatever its status.
+fn grpc_fault(response: &ReceivedResponse<'_>) -> Option<CallFault> {
+    response.call?.fault(grpc_status(response)?)
 }
 
 /// Returns the status of a call of gRPC and its message, as text.
 fn grpc_outcome(response: &ReceivedResponse<'_>) -> String {
     let Some(status) = grpc_status(response) else { return "no grpc-status".to_owned() };
-    match fields(response, "grpc-message").last() {
+    if let Some(fault) = grpc_fault(response) {
+        return format!("{status}, but {fault}");
+    }
+    match named(response.call_fields(), "grpc-message").last() {
         Some(message) if !message.is_empty() => {
             format!("{status}: {}", text(&percent_decoded(message)))
         }
@@ -212,6 +223,9 @@ fn decode(response: &ReceivedResponse<'_>, decoder: &mut BodyDecoder) -> Result<
     if response.is_cut {
         return Err(DecodeError::TooLarge(decoder.limit()));
     }
+    if decoder.is_of_calls() {
+        return decoder.decode_messages(response.head, response.body);
+    }
     decoder.decode(response.body, fields(response, "content-encoding")).map(|_| ())
 }
 
@@ -227,7 +241,14 @@ fn fields<'a, 'n>(
     response: &ReceivedResponse<'a>,
     name: &'n str,
 ) -> impl Iterator<Item = &'a [u8]> + use<'a, 'n> {
-    let fields = response.fields();
+    named(response.fields(), name)
+}
+
+/// Returns the values of those fields that have a name.
+fn named<'a, 'n, F>(fields: F, name: &'n str) -> impl Iterator<Item = &'a [u8]> + use<'a, 'n, F>
+where
+    F: Iterator<Item = (&'a [u8], &'a [u8])>,
+{
     fields.filter(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
 }
 
@@ -254,7 +275,7 @@ mod tests {
     }
 
     fn response<'a>(status: u16, head: &'a str, body: &'a [u8]) -> ReceivedResponse<'a> {
-        ReceivedResponse { status, head: head.as_bytes(), body, is_cut: false }
+        ReceivedResponse { head: head.as_bytes(), body, ..ReceivedResponse::of_status(status) }
     }
 
     /// Returns the kind that a response misses, with the example's two texts.

@@ -12,14 +12,18 @@ mod field_key;
 mod first_bodies;
 mod miss;
 
+mod call_content;
 mod decoder;
 mod json;
 mod status;
 
 mod coding;
+mod decode_error;
 mod error;
 
-pub use decoder::{BodyDecoder, DecodeError};
+pub use call_content::CallContent;
+pub use decode_error::DecodeError;
+pub use decoder::BodyDecoder;
 pub use error::ExpectError;
 pub use expectation::Expectation;
 pub use expectations::Expectations;

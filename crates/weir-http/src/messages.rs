@@ -4,7 +4,7 @@
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
-use crate::grpc::GrpcSplitter;
+use crate::grpc::{CallMessage, GrpcSplitter};
 use crate::sse::EventSplitter;
 
 /// The way in which bodies of responses are split into messages.
@@ -82,6 +82,11 @@ impl Debug for MessageTest {
 }
 
 impl MessageFormat {
+    /// Returns the number of bytes of a message that its test sees.
+    pub(crate) fn tested_bytes(&self) -> usize {
+        if self.test.is_some() { TESTED_BYTES_MAX } else { 0 }
+    }
+
     /// Returns what a message with this content counts as.
     fn kind_of(&self, content: &[u8]) -> MessageKind {
         match &self.test {
@@ -94,10 +99,9 @@ impl MessageFormat {
 impl MessageSplitter {
     /// Makes a splitter for a body that begins with the next bytes.
     pub(crate) fn new(format: &MessageFormat) -> MessageSplitter {
-        let kept_max = if format.test.is_some() { TESTED_BYTES_MAX } else { 0 };
         let body = match format.framing {
             MessageFraming::EventStream => BodySplitter::Events(EventSplitter::new()),
-            MessageFraming::Grpc => BodySplitter::Grpc(GrpcSplitter::new(kept_max)),
+            MessageFraming::Grpc => BodySplitter::Grpc(GrpcSplitter::new(format.tested_bytes())),
         };
         MessageSplitter { format: format.clone(), body }
     }
@@ -118,6 +122,12 @@ impl MessageSplitter {
                 on_message(ReceivedMessage { bytes: message.data_bytes.into(), kind });
             }),
         }
+    }
+
+    /// Returns what is reported of a message that was read by the rules of calls.
+    pub(crate) fn of_call(&self, message: CallMessage<'_>) -> ReceivedMessage {
+        let kind = self.format.kind_of(message.data);
+        ReceivedMessage { bytes: message.sent_bytes.into(), kind }
     }
 
     /// Returns the memory that the peer has caused it to hold, in bytes: at most 128 KiB.

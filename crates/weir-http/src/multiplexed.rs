@@ -8,6 +8,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::grpc::CallRules;
 use crate::{
     BodyBudget, Interest, MessageFormat, ProtocolError, ReceivedMessage, ReceivedResponse, Request,
     RequestId,
@@ -74,6 +75,11 @@ pub trait Multiplexed: Debug + Send {
     /// not change it.
     fn set_interest(&mut self, interest: Interest, budget: &BodyBudget);
 
+    /// Checks the messages of gRPC in responses from now on, for the responses of
+    /// [`response`](Multiplexed::response). The interest must not be [`Interest::Status`]. Others
+    /// than HTTP/2 have none.
+    fn set_calls(&mut self, _rules: CallRules) {}
+
     /// Splits the bodies of responses into messages from now on, for
     /// [`messages`](Multiplexed::messages). The interest must not be [`Interest::Status`]. A
     /// protocol with messages of its own needs no format.
@@ -105,17 +111,17 @@ pub trait Multiplexed: Debug + Send {
     /// has not. Of several announcements, the last with an error counts.
     fn goaway(&self) -> Option<&'static EndReason>;
 
+    /// Returns the peer's limit of streams at once on this connection, if it has announced one.
+    fn streams_allowed(&self) -> Option<u32> {
+        None
+    }
+
     /// True if the peer allows no stream at all on this connection.
     fn allows_no_streams(&self) -> bool;
 
     /// Returns the waits of request bodies for the peer's flow-control windows since creation,
     /// including before resets. Those that have not ended count up to `now_ns`.
     fn window_waits(&self, now_ns: u64) -> WindowWaits;
-    /// Returns the peer's limit of streams at once on this connection, if it has announced one.
-    fn streams_allowed(&self) -> Option<u32> {
-        None
-    }
-
 }
 
 /// Reason with which a peer ends a stream or a connection, by its names.

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use crate::message::chunked::{LAST_CHUNK, push_chunk_size};
+use crate::message::fields::Fields as FieldLines;
 use crate::message::line::{is_token, trim};
 use crate::raw::split;
-use crate::received_response::Fields as FieldLines;
 use crate::{RawRequestError, Request, RequestError, RequestTraits, read_requests};
 
 /// A request in wire format. Immutable and shared: a clone is a reference.

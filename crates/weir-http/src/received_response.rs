@@ -1,7 +1,8 @@
 //! Response content beyond its [`crate::ResponseEvent`]: fields and body, borrowed from the
 //! connection that stores them. Independent of how they are received.
 
-use crate::message::line::{self, Field, Line};
+use crate::grpc::ReceivedCall;
+use crate::message::fields::Fields;
 
 /// Part of each response that a connection stores. A later one contains those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,12 +30,14 @@ pub struct ReceivedResponse<'a> {
     pub body: &'a [u8],
     /// True if the content was longer than `body`.
     pub is_cut: bool,
+    /// Its messages of gRPC; `None` unless they are checked.
+    pub call: Option<ReceivedCall>,
 }
 
 impl<'a> ReceivedResponse<'a> {
     /// Returns a response of which nothing but its status code is known.
     pub fn of_status(status: u16) -> ReceivedResponse<'a> {
-        ReceivedResponse { status, head: &[], body: &[], is_cut: false }
+        ReceivedResponse { status, head: &[], body: &[], is_cut: false, call: None }
     }
 
     /// Returns the field names and values in order of arrival, the trailers of a chunked body (RFC
@@ -43,42 +46,11 @@ impl<'a> ReceivedResponse<'a> {
     pub fn fields(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         Fields::of(self.head)
     }
-}
 
-/// Iterator over the fields of lines already parsed as field lines.
-pub(crate) struct Fields<'a> {
-    lines: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Fields<'a> {
-    /// Returns the fields of `lines`, which contain nothing but valid field lines.
-    pub(crate) fn of(lines: &'a [u8]) -> Fields<'a> {
-        Fields { lines, at: 0 }
-    }
-
-    /// Returns the current line, unless there is none.
-    fn line(&self) -> Option<Line> {
-        let plain = line::plain_field(self.lines, self.at).map(Line::Field);
-        plain.or_else(|| line::read(self.lines, self.at).expect("the lines have been read before"))
-    }
-}
-
-impl<'a> Iterator for Fields<'a> {
-    type Item = (&'a [u8], &'a [u8]);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let Some(Line::Field(Field { colon, mut content, next })) = self.line() else {
-            return None;
-        };
-        let name = &self.lines[self.at..colon];
-        self.at = next;
-        while let Some(b' ' | b'\t') = self.lines.get(self.at)
-            && let Some(Line::Fold { content: folded, next }) = self.line()
-        {
-            (content, self.at) = (folded, next);
-        }
-        Some((name, line::trim(&self.lines[colon + 1..content])))
+    /// Returns the fields that may have the status of a call: those of the trailers if its messages
+    /// are checked and a body precedes them, else all.
+    pub fn call_fields(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+        Fields::of(self.call.map_or(self.head, |call| call.trailers(self.head)))
     }
 }
 
@@ -90,7 +62,7 @@ mod tests {
     fn fields_of_lines() {
         let check = |head: &str, expected: &[(&str, &str)]| {
             let response =
-                ReceivedResponse { status: 200, head: head.as_bytes(), body: b"", is_cut: false };
+                ReceivedResponse { head: head.as_bytes(), ..ReceivedResponse::of_status(200) };
             let fields: Vec<_> = response.fields().collect();
             let text = |bytes| str::from_utf8(bytes).unwrap();
             let fields: Vec<_> =

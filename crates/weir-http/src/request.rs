@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::message::connection_fields::is_of_connection;
+use crate::message::fields::Fields;
 use crate::raw::{RawRequestError, split};
-use crate::received_response::Fields;
 
 /// A request as fields.
 #[derive(Clone, Debug, PartialEq, Eq)]

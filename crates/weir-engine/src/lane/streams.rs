@@ -295,6 +295,8 @@ impl StreamLane {
         let connection = |_| {
             let mut protocol = factory.make(limits.depth);
             protocol.set_interest(limits.keeps, &job.body_budget);
+            let rules = job.expectations.as_ref().and_then(|checks| checks.call_rules());
+            rules.iter().for_each(|rules| protocol.set_calls(*rules));
             let format = job.messages.as_ref().and_then(|rules| rules.format.as_ref());
             format.iter().for_each(|format| protocol.set_messages(format));
             StreamConnection { protocol, is_taken: false, ended_at: Nanos::ZERO, allowed: 0 }

@@ -26,7 +26,7 @@ impl Judge {
     pub(super) fn new(checks: &Arc<ResponseChecks>) -> Judge {
         Judge {
             checks: Arc::clone(checks),
-            decoder: BodyDecoder::new(checks.body_max_bytes),
+            decoder: checks.decoder(),
             examples: BTreeMap::new(),
             reads_bodies: checks.interest() == Interest::Body,
             has_read: false,

@@ -5,6 +5,7 @@ use std::mem;
 
 use memchr::memchr;
 
+use crate::grpc::{CallReader, CallRules, ReceivedCall};
 use crate::messages::MessageSplitter;
 use crate::{BodyBudget, Interest, MessageFormat, ReceivedMessage, ReceivedResponse};
 
@@ -33,6 +34,8 @@ pub(crate) struct Capture {
     is_cut: bool,
     /// Splitter of bodies into messages, and the messages that the last call completed.
     messages: Option<(MessageSplitter, Vec<ReceivedMessage>)>,
+    /// Reader of the messages of gRPC, if they are checked.
+    call: Option<Box<CallReader>>,
 }
 
 /// End of a response in the buffers; it starts at the end of the previous one.
@@ -42,6 +45,7 @@ struct Completed {
     is_cut: bool,
     head_end: usize,
     body_end: usize,
+    call: Option<ReceivedCall>,
 }
 
 impl Capture {
@@ -55,7 +59,7 @@ impl Capture {
         let (heads, bodies, completed) = (Vec::new(), Vec::new(), Vec::new());
         let budget = budget.clone();
         let (taken, is_cut) = (0, false);
-        let messages = None;
+        let (messages, call) = (None, None);
         Some(Box::new(Capture {
             keeps_bodies,
             heads,
@@ -65,12 +69,21 @@ impl Capture {
             completed,
             is_cut,
             messages,
+            call,
         }))
     }
 
     /// Splits bodies into messages from now on.
     pub(crate) fn split(&mut self, format: &MessageFormat) {
         self.messages = Some((MessageSplitter::new(format), Vec::new()));
+        if let Some(call) = &mut self.call {
+            call.keep(format.tested_bytes());
+        }
+    }
+
+    /// Checks the messages of gRPC from now on.
+    pub(crate) fn check_calls(&mut self, rules: CallRules) {
+        self.call = Some(Box::new(CallReader::new(rules, 0)));
     }
 
     /// True if bodies are split into messages.
@@ -96,7 +109,8 @@ impl Capture {
         let messages = self.messages.as_ref().map_or(0, |(splitter, messages)| {
             splitter.held_bytes() + messages.capacity() * size_of::<ReceivedMessage>()
         });
-        self.heads.capacity() + self.bodies.capacity() + messages
+        let call = self.call.as_ref().map_or(0, |call| call.held_bytes());
+        self.heads.capacity() + self.bodies.capacity() + messages + call
     }
 
     /// Drops the responses of the last call, at the start of the next.
@@ -126,6 +140,9 @@ impl Capture {
         if let Some((splitter, _)) = &mut self.messages {
             splitter.reset();
         }
+        if let Some(call) = &mut self.call {
+            call.reset();
+        }
     }
 
     fn shrink_bodies(&mut self) {
@@ -141,6 +158,9 @@ impl Capture {
     /// Appends bytes of a head, from its status line to its empty line, or of a trailer section.
     pub(crate) fn section(&mut self, bytes: &[u8]) {
         self.heads.extend_from_slice(bytes);
+        if let Some(call) = &mut self.call {
+            call.section(bytes);
+        }
     }
 
     /// Ends a head: removes its status line and its empty line.
@@ -162,8 +182,16 @@ impl Capture {
 
     /// Appends bytes of a body. After a cut none are stored, as they would seem to follow directly.
     pub(crate) fn body(&mut self, bytes: &[u8]) {
-        if let Some((splitter, messages)) = &mut self.messages {
-            splitter.receive(bytes, |message| messages.push(message));
+        match (&mut self.call, &mut self.messages) {
+            (Some(call), messages) => call.body(bytes, |message| {
+                if let Some((splitter, messages)) = messages {
+                    messages.push(splitter.of_call(message));
+                }
+            }),
+            (None, Some((splitter, messages))) => {
+                splitter.receive(bytes, |message| messages.push(message));
+            }
+            (None, None) => {}
         }
         if self.keeps_bodies && !self.is_cut {
             let room = self.budget.body_max() - (self.bodies.len() - self.last().body_end);
@@ -196,15 +224,17 @@ impl Capture {
     pub(crate) fn complete(&mut self, status: u16) {
         let is_cut = mem::take(&mut self.is_cut);
         let (head_end, body_end) = (self.heads.len(), self.bodies.len());
-        self.completed.push(Completed { status, is_cut, head_end, body_end });
+        let call = self.call.as_mut().map(|call| call.finish());
+        self.completed.push(Completed { status, is_cut, head_end, body_end, call });
         self.end_messages();
     }
 
     pub(crate) fn response(&self, nth: usize) -> ReceivedResponse<'_> {
         let begin = nth.checked_sub(1).map_or(Completed::default(), |nth| self.completed[nth]);
-        let Completed { status, is_cut, head_end, body_end } = self.completed[nth];
+        let Completed { status, is_cut, head_end, body_end, call } = self.completed[nth];
         let head = &self.heads[begin.head_end..head_end];
-        ReceivedResponse { status, head, body: &self.bodies[begin.body_end..body_end], is_cut }
+        let body = &self.bodies[begin.body_end..body_end];
+        ReceivedResponse { status, head, body, is_cut, call }
     }
 
     /// Returns the last completed response; its end is the start of the current one.

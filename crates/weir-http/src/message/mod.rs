@@ -3,6 +3,7 @@
 
 pub(crate) mod chunked;
 pub(crate) mod connection_fields;
+pub(crate) mod fields;
 pub(crate) mod framing;
 pub(crate) mod line;
 pub(crate) mod scan;

@@ -8,8 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::mask::MaskSequence;
 use super::sha1::sha1;
+use crate::message::fields::Fields;
 use crate::raw::split;
-use crate::received_response::Fields;
 use crate::{Head, Prepared, ProtocolError};
 
 /// Text after the key in the digest that a server returns (§1.3).

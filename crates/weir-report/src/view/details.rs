@@ -14,6 +14,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
         blocks.push(conservation(accounting));
         blocks.extend(shed(document));
     }
+    blocks.extend(grpc_statuses(document));
     blocks.extend(status_codes(document));
     blocks.extend(expectations::blocks(document));
     blocks.extend(errors(accounting));
@@ -72,6 +73,33 @@ fn status_codes(document: &Document) -> Option<Block> {
     };
     let codes: Vec<Fact> = accounting.status.iter().map(fact).collect();
     (!codes.is_empty()).then(|| Block::facts("Status codes", codes))
+}
+
+/// Statuses of calls of gRPC, if OK alone is expected: of others the counts do not tell which of
+/// them a response had.
+fn grpc_statuses(document: &Document) -> Option<Block> {
+    let (accounting, expect) = (&document.accounting, document.plan.expect.as_ref()?);
+    let is_of_ok = |text: &String| matches!(text.as_str(), "grpc-status=0" | "grpc-status=OK");
+    if expect.rows > 0 || !expect.all.iter().any(is_of_ok) {
+        return None;
+    }
+    let count = |kind: &str| accounting.missed.get(kind).copied().unwrap_or(0);
+    // Names of statuses are in capitals, those of broken responses are not.
+    let name_of = |kind: &str| {
+        let name = kind.strip_prefix("grpc_")?;
+        name.starts_with(|char: char| char.is_ascii_uppercase()).then(|| name.to_owned())
+    };
+    let named = accounting.missed.iter().filter_map(|(kind, count)| Some((name_of(kind)?, *count)));
+    let mut others: Vec<(String, u64)> = named.collect();
+    others.push(("other".to_owned(), count("grpc_other")));
+    let (none, unknown) = (count("grpc_no_status"), count("expect_status"));
+    let failed: u64 = others.iter().map(|(_, count)| count).sum();
+    let answered = accounting.ok.saturating_add(accounting.bad_response);
+    let ok = answered.saturating_sub(failed.saturating_add(none).saturating_add(unknown));
+    others.push(("none".to_owned(), none));
+    let mut facts = vec![Fact::error("OK", ok).toned(Tone::Plain)];
+    facts.extend(Fact::errors(others.iter().map(|(name, count)| (name.as_str(), *count))));
+    (answered > 0).then(|| Block::facts("gRPC status", facts))
 }
 
 /// Errors by kind: `closed before response`, `ECONNRESET (connection reset by peer)`.

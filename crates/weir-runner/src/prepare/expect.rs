@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use weir_engine::ResponseChecks;
+use weir_engine::{CallChecks, ResponseChecks};
 use weir_expect::{ExpectError, Expectation, Expectations};
 use weir_http::{BodyBudget, Interest};
 use weir_result::ExpectPlan;
-use weir_text::setting::{EXPECT, EXPECT_MAX_BODY};
+use weir_text::setting::{EXPECT, EXPECT_MAX_BODY, GRPC_PROTO};
 
+use crate::prepare::grpc::GrpcCalls;
 use crate::spec::{ExpectSpec, RunSpec};
 
 /// Greatest limit of a decoded body, in bytes.
@@ -26,6 +27,10 @@ pub(crate) struct ExpectationParser {
     shared: Arc<Expectations>,
     /// Expectations of each row so far.
     rows: Vec<Arc<Expectations>>,
+    /// Checks of messages, if the requests are calls of gRPC.
+    calls: Option<CallChecks>,
+    /// True if expectations can read JSON: calls need a schema.
+    has_json: bool,
     /// Rows with expectations of their own.
     own: u64,
 }
@@ -38,22 +43,27 @@ pub(crate) struct PreparedChecks {
 }
 
 impl ExpectationParser {
-    /// Parses the expectations of the command line. The status of calls of gRPC is OK unless they
-    /// have another one.
+    /// Parses the expectations of the command line, for responses to `calls` if the requests are
+    /// of gRPC. Their status is OK unless they have another one.
     ///
     /// # Errors
     /// When one is none, or two contradict each other.
-    pub(crate) fn new(spec: &ExpectSpec, is_grpc: bool) -> Result<ExpectationParser> {
+    pub(crate) fn new(spec: &ExpectSpec, calls: Option<&GrpcCalls>) -> Result<ExpectationParser> {
         if !(1..=BODY_MAX_BYTES).contains(&spec.body_max_bytes) {
             bail!("{EXPECT_MAX_BODY} is from 1 byte to 1 GiB");
         }
         let failed = |error: ExpectError| anyhow!("{EXPECT}: {error}");
         let mut common = parsed(&spec.all).map_err(failed)?;
-        if is_grpc && !common.iter().any(Expectation::is_of_grpc) {
+        let has_json = calls.is_none_or(|calls| calls.method().is_some());
+        check_json(&common, has_json)?;
+        if calls.is_some() && !common.iter().any(Expectation::is_of_grpc) {
             common.extend("grpc-status=0".parse::<Expectation>());
         }
         let shared = Arc::new(Expectations::new(&common, &[]).map_err(failed)?);
-        Ok(ExpectationParser { spec: spec.clone(), common, shared, rows: Vec::new(), own: 0 })
+        let decoded_max = usize::try_from(spec.body_max_bytes).unwrap_or(usize::MAX);
+        let calls = calls.map(|calls| calls.checks(decoded_max));
+        let (spec, rows) = (spec.clone(), Vec::new());
+        Ok(ExpectationParser { spec, common, shared, rows, calls, has_json, own: 0 })
     }
 
     /// Adds the next row of a list, with these expectations of its own.
@@ -67,6 +77,7 @@ impl ExpectationParser {
         }
         let failed = |error: ExpectError| anyhow!("its `expect`: {error}");
         let own = parsed(own).map_err(failed)?;
+        check_json(&own, self.has_json)?;
         self.rows.push(Arc::new(Expectations::new(&self.common, &own).map_err(failed)?));
         self.own += 1;
         Ok(())
@@ -87,6 +98,7 @@ impl ExpectationParser {
             Some(names) => ResponseChecks::of_rows(self.rows, names, first, body_max),
             None => ResponseChecks::of_all(self.shared, body_max),
         };
+        let checks = checks.with_calls(self.calls);
         let reads_bodies = checks.interest() == Interest::Body;
         let plan = ExpectPlan {
             all: self.common.iter().map(ToString::to_string).collect(),
@@ -94,6 +106,16 @@ impl ExpectationParser {
             body_max_bytes: reads_bodies.then_some(self.spec.body_max_bytes),
         };
         Some(PreparedChecks { checks: Arc::new(checks), plan })
+    }
+}
+
+/// Checks that expectations of JSON have some to read.
+fn check_json(expectations: &[Expectation], has_json: bool) -> Result<()> {
+    match expectations.iter().find(|one| one.reads_json()) {
+        Some(one) if !has_json => {
+            bail!("{EXPECT} {one} reads messages, which needs a schema: give {GRPC_PROTO}")
+        }
+        _ => Ok(()),
     }
 }
 

@@ -4,8 +4,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
+use weir_engine::CallChecks;
+use weir_expect::CallContent;
 use weir_grpc::{Method, MethodName, Schema, gzip};
-use weir_http::grpc::{push_message, timeout_text};
+use weir_http::grpc::{CallRules, push_message, timeout_text};
 use weir_io::Endpoint;
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{
@@ -199,6 +201,19 @@ impl GrpcCalls {
             push_message(&mut body, self.is_gzip, &message);
         }
         Ok(body)
+    }
+
+    /// Returns the checks of the messages in responses, which are decoded up to `decoded_max` bytes
+    /// each.
+    pub(crate) fn checks(&self, decoded_max: usize) -> CallChecks {
+        let expects_one = self.method.is_some() && !self.streams_responses();
+        let content = self.method.clone().map(|method| {
+            CallContent::of_schema(self.streams_responses(), move |message| {
+                method.response(message).map_err(|error| error.to_string())
+            })
+        });
+        let rules = CallRules { expects_one, decoded_max };
+        CallChecks { rules, content: content.unwrap_or_default() }
     }
 
     /// Returns the method with its messages; `None` if no schema was given.

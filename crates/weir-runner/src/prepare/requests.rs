@@ -49,7 +49,7 @@ impl RequestSet {
         inputs: &mut Vec<Input>,
     ) -> Result<RequestSet> {
         let body = spec.request.body.as_ref().map(Body::of).transpose()?;
-        let expectations = ExpectationParser::new(&spec.expect, calls.is_some())?;
+        let expectations = ExpectationParser::new(&spec.expect, calls)?;
         if let Some(scripts) = scripts {
             let (method, request) = scripts.set_up(url, threads)?;
             let bytes = request.request("http").body().len() as u64;

@@ -4,9 +4,11 @@
 use std::fs;
 use std::process::Command;
 
+use weir_http::h2::frame;
 use weir_result::document::Accounting;
 use weir_serve::EventStream;
 
+use crate::http2::{serving, settings};
 use crate::support::directory::Directory;
 use crate::support::for_each_engine;
 use crate::support::process::Process;
@@ -201,4 +203,114 @@ fn what_cannot_go_together_is_refused_with_the_reason() {
         &[],
         "the server has no reflection: give the schema with --proto",
     );
+}
+
+/// A block of fields as literals (RFC 7541 §6.2.2); that of a head has the status 200 before them.
+fn block(is_head: bool, fields: &[(&str, &str)]) -> Vec<u8> {
+    let mut block = if is_head { vec![0x88] } else { Vec::new() };
+    for (name, value) in fields {
+        block.push(0);
+        for text in [name, value] {
+            block.push(u8::try_from(text.len()).expect("short"));
+            block.extend_from_slice(text.as_bytes());
+        }
+    }
+    block
+}
+
+/// A response of which a client of gRPC says what `kind` says; `None` if it is OK.
+struct Broken {
+    kind: Option<&'static str>,
+    head: Vec<(&'static str, &'static str)>,
+    body: Vec<u8>,
+    trailers: Option<Vec<(&'static str, &'static str)>>,
+}
+
+fn broken() -> Vec<Broken> {
+    let message = [0, 0, 0, 0, 4, 10, 2, b'h', b'i'];
+    let with = |first: u8, from: usize| [&[first][..], &message[from..]].concat();
+    let ok = || Some(vec![("grpc-status", "0")]);
+    let of = |kind, body: &[u8]| Broken { kind, head: vec![], body: body.to_vec(), trailers: ok() };
+    let encoded = |kind, encoding, body: &[u8]| Broken {
+        head: vec![("grpc-encoding", encoding)],
+        ..of(kind, body)
+    };
+    let first = vec![("grpc-status", "0")];
+    vec![
+        of(None, &message),
+        of(Some("grpc_cut_message"), &message[..6]),
+        of(Some("grpc_cut_message"), &message[..3]),
+        of(Some("grpc_cut_message"), b"\0\xff\xff\xff\xffabc"),
+        of(Some("grpc_cut_message"), &[&message[..], b"\0\0"].concat()),
+        of(Some("grpc_message_count"), b""),
+        of(Some("grpc_message_count"), &message.repeat(2)),
+        of(Some("grpc_bad_flag"), &with(2, 1)),
+        of(Some("grpc_bad_encoding"), &with(1, 1)),
+        encoded(None, "gzip", &message),
+        encoded(Some("grpc_bad_encoding"), "snappy", &message),
+        encoded(Some("grpc_damaged_message"), "gzip", &with(1, 1)),
+        Broken { head: first.clone(), trailers: None, ..of(Some("grpc_no_status"), &message) },
+        Broken { head: first, trailers: Some(vec![]), ..of(Some("grpc_no_status"), &message) },
+        Broken { trailers: Some(vec![("grpc-status", "5")]), ..of(Some("grpc_NOT_FOUND"), b"") },
+    ]
+}
+
+/// Calls that a client of gRPC fails, though their status is OK or their HTTP is.
+#[test]
+fn broken_responses_are_failures_of_their_own() {
+    let (directory, file) = schema();
+    let respond = |requests: u64, stream, out: &mut Vec<u8>| {
+        let cases = broken();
+        let case = &cases[usize::try_from(requests).expect("few") % cases.len()];
+        frame::push_headers(out, stream, &block(true, &case.head), false, 16_384);
+        let is_last = case.trailers.is_none();
+        frame::push_data(out, stream, &case.body, is_last);
+        if let Some(trailers) = &case.trailers {
+            frame::push_headers(out, stream, &block(false, trailers), true, 16_384);
+        }
+    };
+    for_each_engine(|engine| {
+        let server = serving(|out| settings(None, out), respond);
+        let cases = broken().len();
+        let words = format!("-n {} -c 1 --no-preflight --warmup 0", 4 * cases);
+        let more = ["--proto", &file, "--grpc", "demo.Echo/Say", &server.url()];
+        let ran = weir::load(engine, &words, &more);
+        let mut expected = std::collections::BTreeMap::new();
+        for kind in broken().iter().filter_map(|case| case.kind) {
+            *expected.entry(kind.to_owned()).or_insert(0) += 4_u64;
+        }
+        let accounting = &ran.document.accounting;
+        assert_eq!(accounting.missed, expected, "{ran}");
+        assert_eq!((accounting.ok, accounting.transport_error), (2 * 4, 0), "{ran}");
+    });
+    drop(directory);
+}
+
+/// Bodies and JSON are those of decoded messages.
+#[test]
+fn expectations_see_messages_by_their_schema() {
+    let (_directory, file) = schema();
+    let server = Served::plainly();
+    let of = |encoding: &str, expectation: &str| {
+        let (encoding, url) = (format!("grpc-encoding: {encoding}"), server.url());
+        let body = r#"{"name": "abc", "part": {"n": [1, 2]}}"#;
+        let words = ["--proto", &file, "-H", &encoding, "-b", body, "--expect", expectation];
+        let more = [&words[..], &["--grpc", "demo.Echo/Say", &url]].concat();
+        missed_of(&weir::load("epoll", "-n 10 -c 1", &more).document.accounting)
+    };
+    for encoding in ["identity", "gzip"] {
+        for met in ["json:/name=abc", "json:/part/n/1=2", "body~\"abc\"", "same"] {
+            assert_eq!(of(encoding, met), [], "{encoding} {met}");
+        }
+        let missed = [("expect_json".to_owned(), 10)];
+        assert_eq!(of(encoding, "json:/name=x"), missed, "{encoding}");
+    }
+    let more = ["--grpc", "demo.Echo/Say", "--grpc-binary", "--expect", "json:/a", &server.url()];
+    let output = weir("-n 5", &more);
+    assert_eq!(output.code(), 2, "{output:?}");
+    assert!(output.stderr.contains("needs a schema: give --proto"), "{output:?}");
+}
+
+fn missed_of(accounting: &Accounting) -> Vec<(String, u64)> {
+    missed(accounting).into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect()
 }

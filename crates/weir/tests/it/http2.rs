@@ -21,7 +21,7 @@ const HEADER_BYTES: usize = 9;
 
 /// A server of HTTP/2 that begins each connection with the bytes of `open`, and responds to each
 /// request with the bytes of `respond`, which gets the number of requests so far and the stream.
-fn serving(
+pub(crate) fn serving(
     open: impl Fn(&mut Vec<u8>) + Send + Sync + 'static,
     respond: impl Fn(u64, u32, &mut Vec<u8>) + Send + Sync + 'static,
 ) -> Raw {
@@ -60,7 +60,7 @@ fn read_frame(stream: &mut impl Read) -> io::Result<Option<(FrameKind, u8, u32)>
     Ok(Some((FrameKind(kind), flags, u32::from_be_bytes(number))))
 }
 
-fn settings(streams_max: Option<u32>, out: &mut Vec<u8>) {
+pub(crate) fn settings(streams_max: Option<u32>, out: &mut Vec<u8>) {
     let settings = Settings { max_concurrent_streams: streams_max, ..Settings::default() };
     frame::push_settings(out, &settings, &Settings::default());
 }

@@ -2,6 +2,7 @@
 //! reads none pays nothing.
 
 use crate::client::Capture;
+use crate::grpc::CallRules;
 use crate::{BodyBudget, Interest, MessageFormat, ReceivedResponse, RequestId, StreamMessage};
 
 /// The stored responses of one connection, each with the storage of its stream.
@@ -11,6 +12,8 @@ pub(super) struct Captures {
     budget: BodyBudget,
     /// Format of messages that bodies are split into.
     format: Option<MessageFormat>,
+    /// Rules of the messages of gRPC in them.
+    calls: Option<CallRules>,
     /// Messages that the current call completed.
     pub(super) messages: Vec<StreamMessage>,
     /// Storage by slot; `None` before the slot's first response.
@@ -26,15 +29,21 @@ impl Captures {
     pub(super) fn new(interest: Interest, budget: &BodyBudget) -> Option<Box<Captures>> {
         let budget = budget.clone();
         let (slots, completed, lines) = (Vec::new(), Vec::new(), Vec::new());
-        let format = None;
+        let (format, calls) = (None, None);
         let messages = Vec::new();
-        let captures = Captures { interest, budget, format, messages, slots, completed, lines };
+        let captures =
+            Captures { interest, budget, format, calls, messages, slots, completed, lines };
         (interest != Interest::Status).then(|| Box::new(captures))
     }
 
     /// Splits bodies into messages from now on.
     pub(super) fn split(&mut self, format: &MessageFormat) {
         self.format = Some(format.clone());
+    }
+
+    /// Checks the messages of gRPC in responses from now on.
+    pub(super) fn check_calls(&mut self, rules: CallRules) {
+        self.calls = Some(rules);
     }
 
     /// Appends the current field lines to the response of a slot: of its head, or of its trailers.
@@ -112,8 +121,9 @@ impl Captures {
         let place = &mut self.slots[slot];
         if place.is_none() {
             *place = Capture::new(self.interest, &self.budget);
-            if let (Some(capture), Some(format)) = (place, &self.format) {
-                capture.split(format);
+            if let Some(capture) = place {
+                self.calls.iter().for_each(|rules| capture.check_calls(*rules));
+                self.format.iter().for_each(|format| capture.split(format));
             }
         }
         self.slots[slot].as_deref_mut().expect("an interest needs storage")

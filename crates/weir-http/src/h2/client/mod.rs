@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::fault::ErrorCode;
 use super::frame::{FrameReader, PREFACE, Settings};
 use super::options::H2Options;
+use crate::grpc::CallRules;
 use crate::{
     BodyBudget, EndReason, Interest, MessageFormat, Multiplexed, ProtocolError, ProtocolFactory,
     ReceivedResponse, Request, RequestId, StreamEvent, StreamMessage, WindowWaits,
@@ -69,7 +70,7 @@ impl H2Client {
     pub fn head(&self) -> ReceivedResponse<'_> {
         let session = &self.session;
         let head = session.captures.as_ref().map_or(&[][..], |captures| &captures.lines);
-        ReceivedResponse { status: session.heads.status(), head, body: &[], is_cut: false }
+        ReceivedResponse { head, ..ReceivedResponse::of_status(session.heads.status()) }
     }
 }
 
@@ -160,6 +161,11 @@ impl Multiplexed for H2Client {
         self.session.captures = Captures::new(interest, budget);
     }
 
+    fn set_calls(&mut self, rules: CallRules) {
+        let captures = self.session.captures.as_mut();
+        captures.expect("responses that are checked are kept").check_calls(rules);
+    }
+
     fn set_messages(&mut self, format: &MessageFormat) {
         let captures = self.session.captures.as_mut();
         captures.expect("responses that are split are kept").split(format);
@@ -181,15 +187,15 @@ impl Multiplexed for H2Client {
         self.session.goaway.map(ErrorCode::reason)
     }
 
+    fn streams_allowed(&self) -> Option<u32> {
+        self.session.link.peer.and_then(|peer| peer.max_concurrent_streams)
+    }
+
     fn allows_no_streams(&self) -> bool {
         self.streams_allowed() == Some(0)
     }
 
     fn window_waits(&self, now_ns: u64) -> WindowWaits {
-    fn streams_allowed(&self) -> Option<u32> {
-        self.session.link.peer.and_then(|peer| peer.max_concurrent_streams)
-    }
-
         self.session.uploads.waits(now_ns)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use weir_grpc::{MethodName, Reflection, ReflectionVersion, Schema, SchemaError};
-use weir_http::grpc::{GrpcSplitter, GrpcStatus, push_message};
+use weir_http::grpc::{GrpcStatus, messages_of, push_message};
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{
     BodyBudget, Interest, Multiplexed, Prepared, ReceivedResponse, Request, StreamEventKind,
@@ -131,9 +131,8 @@ impl CallResponse {
             let text = format!("it speaks no gRPC: its response has status {}", response.status);
             return Err(io::Error::other(text));
         };
-        let mut messages = Vec::new();
-        let mut splitter = GrpcSplitter::new(SCHEMA_BYTES_MAX);
-        splitter.receive(response.body, |message| messages.push(message.data.to_vec()));
+        let messages = messages_of(response.head, response.body, SCHEMA_BYTES_MAX);
+        let messages = messages.map_err(|fault| io::Error::other(fault.to_string()))?;
         Ok(CallResponse { status, messages })
     }
 }

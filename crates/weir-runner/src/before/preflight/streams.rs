@@ -33,6 +33,7 @@ pub(super) fn exchange<B: Backend>(
     let checked = checks.map_or(Interest::Head, |checks| checks.interest().max(Interest::Head));
     let (interest, budget) = result.interest(checked, &draft.body_budget);
     client.set_interest(interest, &budget);
+    checks.iter().filter_map(|checks| checks.call_rules()).for_each(|it| client.set_calls(it));
     client.open(link.now().0);
     let (mut is_sent, mut received, mut begun, mut events) = (false, 0, None, Vec::new());
     loop {

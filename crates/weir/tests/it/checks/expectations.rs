@@ -28,7 +28,7 @@ pub(crate) fn expectations(input: &[u8]) {
     let is_text = |byte: &&u8| byte.is_ascii_graphic() || **byte == b' ';
     let codings: Vec<u8> = codings.iter().filter(is_text).copied().collect();
     let head = [b"Content-Encoding: ", &codings[..], b"\r\nX-A: b\r\n"].concat();
-    let response = ReceivedResponse { status: 200, head: &head, body, is_cut: false };
+    let response = ReceivedResponse { head: &head, body, ..ReceivedResponse::of_status(200) };
     let mut used = BodyDecoder::new(LIMIT);
     let mut results = Vec::new();
     for decoder in [&mut BodyDecoder::new(LIMIT), &mut used] {
