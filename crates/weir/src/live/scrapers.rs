@@ -13,29 +13,56 @@ const SCRAPERS_MAX: usize = 8;
 /// Longest wait, whatever the interval of a scraper.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
+/// Intervals that are kept of a scraper. Two scrapers that share an address and a `User-Agent`
+/// alternate, so that the longest of several is at least half of their period.
+const INTERVALS_KEPT: usize = 4;
+
+/// Scrapes after the end that are awaited: of one scraper its next ones, of two that share an
+/// address and a `User-Agent` one each.
+const END_SCRAPES: usize = 2;
+
+/// Begins of the `User-Agent` of programs with which people read a page once.
+const OF_PEOPLE: [&str; 4] = ["curl/", "Wget/", "Mozilla/", "HTTPie/"];
+
 /// The scrapers of a run. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scrapers(Arc<(Mutex<Vec<Scraper>>, Condvar)>);
 
-/// One of them: an address and a `User-Agent`.
+/// One of them, or two that look alike: an address and a `User-Agent`.
 #[derive(Debug)]
 struct Scraper {
     address: IpAddr,
     agent: String,
     last_at: Instant,
-    /// Time between its last two scrapes.
-    interval: Option<Duration>,
-    /// True if its last scrape had the end of the load.
-    has_end: bool,
+    /// Times between its last scrapes, the latest first.
+    intervals: Vec<Duration>,
+    /// Number of its scrapes that had the end of the load.
+    ends: usize,
 }
 
 impl Scraper {
     /// Returns the end of the wait for it, for a load that has ended at `now`. `None` if it has the
-    /// end, came once, or has left.
+    /// end, is a person's, or has left.
     fn until(&self, now: Instant) -> Option<Instant> {
-        let span = self.interval?.saturating_mul(2).min(WAIT_MAX);
+        let longest = self.intervals.iter().max();
+        let span = match longest {
+            Some(longest) => longest.saturating_mul(2).min(WAIT_MAX),
+            // It came late in the load, or seldom comes.
+            None if self.is_program() => WAIT_MAX,
+            None => return None,
+        };
         let has_left = now.saturating_duration_since(self.last_at) > span;
-        (!self.has_end && !has_left).then(|| now + span)
+        (!self.has_end() && !has_left).then(|| now + span)
+    }
+
+    /// True if no further scrape is awaited. One that came once does not share its place.
+    fn has_end(&self) -> bool {
+        self.ends >= END_SCRAPES.min(self.intervals.len().max(1))
+    }
+
+    /// True if it names a program that comes again.
+    fn is_program(&self) -> bool {
+        !self.agent.is_empty() && !OF_PEOPLE.iter().any(|begin| self.agent.starts_with(begin))
     }
 }
 
@@ -47,21 +74,30 @@ impl Scrapers {
         match known {
             Some(index) => {
                 let scraper = &mut scrapers[index];
-                scraper.interval = Some(now.saturating_duration_since(scraper.last_at));
-                (scraper.last_at, scraper.has_end) = (now, has_end);
+                let interval = now.saturating_duration_since(scraper.last_at);
+                scraper.last_at = now;
+                if has_end {
+                    // A wait that has begun keeps its length.
+                    scraper.ends += 1;
+                } else {
+                    scraper.ends = 0;
+                    scraper.intervals.insert(0, interval);
+                    scraper.intervals.truncate(INTERVALS_KEPT);
+                }
             }
             None if scrapers.len() < SCRAPERS_MAX => {
                 let agent = agent.to_owned();
-                let (last_at, interval) = (now, None);
-                scrapers.push(Scraper { address, agent, last_at, interval, has_end });
+                let (last_at, intervals, ends) = (now, Vec::new(), usize::from(has_end));
+                scrapers.push(Scraper { address, agent, last_at, intervals, ends });
             }
             None => {}
         }
         self.0.1.notify_all();
     }
 
-    /// Waits until each scraper has seen the end of the load, for two of its intervals at most. A
-    /// signal ends the wait. `announce` is called before it, with its longest time.
+    /// Waits until each scraper has seen the end of the load, for two of its longest intervals at
+    /// most; one that came once, for a minute. A signal ends the wait. `announce` is called
+    /// before it, with its longest time.
     pub(crate) fn await_last(&self, interrupts: &Interrupts, announce: impl FnOnce(Duration)) {
         let now = Instant::now();
         let ends: Vec<Option<Instant>> =
@@ -74,7 +110,7 @@ impl Scrapers {
         while let Ok(slice) = patience.slice() {
             let now = Instant::now();
             let is_awaited = |(scraper, until): (&Scraper, &Option<Instant>)| {
-                !scraper.has_end && until.is_some_and(|until| now < until)
+                !scraper.has_end() && until.is_some_and(|until| now < until)
             };
             if !scrapers.iter().zip(&ends).any(is_awaited) {
                 return;
@@ -103,15 +139,32 @@ mod tests {
         let see = |agent, ms, has_end| scrapers.seen(ADDRESS, agent, has_end, at(ms));
         see(Some("Prometheus"), 0, false);
         see(None, 500, false);
-        assert_eq!(until(0, at(900)), None, "it came once");
+        assert_eq!(until(0, at(900)), Some(at(60_900)), "it came once, and may come again");
         see(Some("Prometheus"), 1_000, false);
         assert_eq!(until(0, at(1_900)), Some(at(3_900)));
         assert_eq!(until(0, at(3_001)), None, "it has left");
-        assert_eq!(until(1, at(1_000)), None, "another one came once");
+        assert_eq!(until(1, at(1_000)), None, "a person came once");
         see(Some("Prometheus"), 2_000, true);
         assert_eq!(until(0, at(2_100)), None, "it has seen the end");
         see(None, 600_500, false);
         assert_eq!(until(1, at(600_500)), Some(at(660_500)), "no wait is longer");
+        see(Some("curl/8.5"), 0, false);
+        assert_eq!(until(2, at(1)), None, "a person came once");
+    }
+
+    /// Two Prometheus behind one address scrape every 5 s, the second 1 s after the first.
+    #[test]
+    fn two_scrapers_that_look_alike_both_see_the_end() {
+        let (scrapers, begun) = (Scrapers::default(), Instant::now());
+        let at = |ms: u64| begun + Duration::from_millis(ms);
+        let see = |ms, has_end| scrapers.seen(ADDRESS, Some("Prometheus"), has_end, at(ms));
+        [0, 1_000, 5_000, 6_000, 10_000, 11_000].into_iter().for_each(|ms| see(ms, false));
+        let until = |now: Instant| scrapers.lock()[0].until(now);
+        assert_eq!(until(at(11_500)), Some(at(19_500)), "two of the longest of its intervals");
+        see(15_000, true);
+        assert!(until(at(15_001)).is_some(), "the other one has not seen it");
+        see(16_000, true);
+        assert_eq!(until(at(16_001)), None);
     }
 
     #[test]
