@@ -16,6 +16,9 @@ pub(crate) enum Allowed {
     OtherLoad,
 }
 
+/// Runs without a use that are named before the rest is counted.
+const REFUSED_MAX: usize = 3;
+
 /// Names printed of a list before the rest is counted.
 const NAMES_MAX: usize = 5;
 
@@ -23,12 +26,7 @@ const NAMES_MAX: usize = 5;
 pub(crate) fn judge(runs: Runs<'_>, allowed: Allowed) -> (Vec<Note>, Vec<Note>) {
     let (mut reasons, mut warnings) = (Vec::new(), Vec::new());
     for (side, name) in [(runs.a, "A"), (runs.b, "B")] {
-        let refused = side.iter().filter(|run| run.verdict.grade >= Grade::Failed).count();
-        if refused > 0 {
-            let text =
-                format!("{refused} of {} runs of {name} are graded failed or void", side.len());
-            reasons.push(Note::new("INVALID_RUNS", text));
-        }
+        reasons.extend(refused(side, name));
     }
     let all = || runs.a.iter().chain(runs.b);
     let Some(first) = all().next() else { return (reasons, warnings) };
@@ -50,6 +48,28 @@ pub(crate) fn judge(runs: Runs<'_>, allowed: Allowed) -> (Vec<Note>, Vec<Note>) 
         }
     }
     (reasons, warnings)
+}
+
+/// Returns a note on a side's runs without a use, which names the first ones with their reasons.
+fn refused(side: &[&Document], name: &str) -> Option<Note> {
+    let numbered = (1..).zip(side).map(|(number, run)| (number, &run.verdict));
+    let refused: Vec<_> = numbered.filter(|(_, of)| of.grade >= Grade::Failed).collect();
+    let shown = refused.iter().take(REFUSED_MAX).map(|(number, verdict)| {
+        let why = match verdict.reason.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", verdict.reason),
+        };
+        format!("run {number} is {}{why}", verdict.grade.in_words())
+    });
+    let mut shown: Vec<String> = shown.collect();
+    if let Some(more) = refused.len().checked_sub(REFUSED_MAX).filter(|more| *more > 0) {
+        shown.push(format!("and {more} more"));
+    }
+    (!refused.is_empty()).then(|| {
+        let (some, all) = (refused.len(), side.len());
+        let text = format!("{some} of {all} runs of {name} are graded failed or void");
+        Note::new("INVALID_RUNS", format!("{text}: {}", shown.join(", ")))
+    })
 }
 
 /// Returns a note on a side's runs whose numbers are bounds.

@@ -1,7 +1,7 @@
 //! The fixed wording of verdicts (METHOD 1.15).
 
 use weir_result::study::{Answer, Comparison, MetricComparison, Pairing};
-use weir_text::setting::{DURATION, PAIRS};
+use weir_text::setting::{DURATION, METRIC, PAIRS};
 use weir_text::units;
 use weir_verdict::NamedMetric;
 
@@ -43,7 +43,10 @@ pub(crate) fn sentence(
             format!("undecided: {name} {change}, {evidence}; {}", remedy(entry, comparison))
         }
         (Answer::None, Some(why)) => format!("no verdict: {name} {change}, but {why}"),
-        (Answer::None, None) => format!("no verdict: {name} has no ratio in some run"),
+        (Answer::None, None) => format!(
+            "no verdict: {name} has no value above 0 in some run; use longer runs ({DURATION}), or \
+             another metric ({METRIC})"
+        ),
     }
 }
 
@@ -66,9 +69,9 @@ fn single(name: &str, entry: &MetricComparison, comparison: &Comparison) -> Stri
 fn change(entry: &MetricComparison) -> String {
     match (entry.change, entry.low, entry.high) {
         (Some(change), Some(low), Some(high)) => {
-            format!("{} [{}, {}]", signed(change), signed(low), signed(high))
+            format!("{} [{}, {}]", units::change(change), units::change(low), units::change(high))
         }
-        (Some(change), ..) => signed(change),
+        (Some(change), ..) => units::change(change),
         _ => format!("{} and {}", entry.base, entry.new),
     }
 }
@@ -76,9 +79,9 @@ fn change(entry: &MetricComparison) -> String {
 /// Formats the change without a test: `−12.3%`, `≥ +8.1%`, or both values.
 fn least(entry: &MetricComparison) -> String {
     match entry.change {
-        Some(change) if entry.is_least && change < 0.0 => format!("≤ {}", signed(change)),
-        Some(change) if entry.is_least => format!("≥ {}", signed(change)),
-        Some(change) => signed(change),
+        Some(change) if entry.is_least && change < 0.0 => format!("≤ {}", units::change(change)),
+        Some(change) if entry.is_least => format!("≥ {}", units::change(change)),
+        Some(change) => units::change(change),
         None if entry.base == UNKNOWN && entry.new == UNKNOWN => "is not known".to_owned(),
         None => format!("{} and {}", entry.base, entry.new),
     }
@@ -127,12 +130,6 @@ fn remedy(entry: &MetricComparison, comparison: &Comparison) -> String {
             )
         }
     }
-}
-
-/// Formats a relative change with its sign: `+8.1%`, `−0.6%`.
-pub(crate) fn signed(change: f64) -> String {
-    let sign = if change < 0.0 { '−' } else { '+' };
-    format!("{sign}{}", percent(change.abs()))
 }
 
 /// Formats a share with one decimal.

@@ -8,10 +8,11 @@ mod parse;
 mod print;
 
 pub use parse::{
-    ParseError, parse_bytes, parse_count, parse_duration_ns, parse_number, parse_rate, parse_share,
+    ParseError, parse_bytes, parse_count, parse_duration_ns, parse_limit_ns, parse_number,
+    parse_rate, parse_share,
 };
 pub use print::{
-    DurationColumn, byte_rate, bytes, confidence, count, duration, duration_at_least,
+    DurationColumn, byte_rate, bytes, change, confidence, count, duration, duration_at_least,
     duration_at_most, duration_of_seconds, exact_duration, exact_rate, fine_percent, number,
     percent, plain_duration, rate, rate_at_least, round_rate, short_duration, short_percent,
 };

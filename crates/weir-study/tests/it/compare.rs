@@ -140,9 +140,13 @@ fn runs_with_failed_requests_are_never_called_better() {
 fn what_was_measured_otherwise_is_not_compared() {
     let base = runs(10_000.0, 8);
     let mut failed = base.clone();
-    failed[0].verdict.grade = Grade::Failed;
+    failed[2].verdict.grade = Grade::Failed;
+    failed[2].verdict.reason = "100% of responses were 503".to_owned();
     let found = sets(&base, &failed);
-    assert_eq!(found.not_comparable[0].text, "1 of 8 runs of B are graded failed or void");
+    assert_eq!(
+        found.not_comparable[0].text,
+        "1 of 8 runs of B are graded failed or void: run 3 is failed (100% of responses were 503)"
+    );
     check(&found, Answer::None, "not comparable");
     let mut elsewhere = base.clone();
     elsewhere.iter_mut().for_each(|run| run.environment.kernel = Some("6.1".to_owned()));

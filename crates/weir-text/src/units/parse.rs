@@ -52,6 +52,21 @@ const RATE_TERM_MAX: u64 = 1_000_000_000_000_000_000;
 /// Greatest number of digits, so that its arithmetic fits 128 bits.
 const DIGITS_MAX: usize = 18;
 
+/// Parses the limit of a latency, or a time within a condition, in nanoseconds. A bare number is
+/// seconds elsewhere; here that is hardly ever intended.
+///
+/// # Errors
+/// The reason why the text is no duration with a unit.
+pub fn parse_limit_ns(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let is_bare =
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    match is_bare {
+        true => Err(format!("'{text}' has no unit: write {text}ms or {text}s")),
+        false => parse_duration_ns(text).map_err(|error| error.to_string()),
+    }
+}
+
 /// Parses a duration in nanoseconds: `2s`, `1.5m`, `100us`, `1m30s`; a bare number is seconds.
 ///
 /// Zero is a duration. Refuses fractions of a nanosecond, and durations longer than `u64` holds.

@@ -127,6 +127,17 @@ pub fn short_duration(ns: u64) -> String {
     }
 }
 
+/// Formats a relative change with its sign: `+8.1%`, `−0.6%`; from a factor of two on as a
+/// multiple, `2.4 times`, `34 times`, since +3285.3% is easily misread.
+pub fn change(change: f64) -> String {
+    match change {
+        change if change >= 9.95 => format!("{} times", count((1.0 + change).round() as u64)),
+        change if change >= 1.0 => format!("{:.1} times", 1.0 + change),
+        change if change < 0.0 => format!("−{:.1}%", -100.0 * change),
+        change => format!("+{:.1}%", 100.0 * change),
+    }
+}
+
 /// Formats a share of 1 in percent, without trailing zeros: `100%`, `3.1%`, `0.12%`.
 pub fn short_percent(share: f64) -> String {
     let text = percent(share);

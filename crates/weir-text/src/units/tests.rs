@@ -353,3 +353,19 @@ fn bounds_are_rounded_away_from_the_value() {
         assert_eq!(round_rate(rps), rounded);
     }
 }
+
+#[test]
+fn changes_become_multiples() {
+    for (change, expected) in [
+        (0.081, "+8.1%"),
+        (-0.006, "−0.6%"),
+        (-0.971, "−97.1%"),
+        (0.0, "+0.0%"),
+        (0.999, "+99.9%"),
+        (1.4, "2.4 times"),
+        (32.853, "34 times"),
+        (1_999.0, "2,000 times"),
+    ] {
+        assert_eq!(super::change(change), expected);
+    }
+}

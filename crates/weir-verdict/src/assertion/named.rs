@@ -138,6 +138,15 @@ impl NamedMetric {
         }
     }
 
+    /// Returns the median of the times that the metric is a percentile of; `None` if it is none.
+    pub fn median(&self) -> Option<NamedMetric> {
+        let AssertedMetric::Time(_, Figure::Percentile(_)) = self.scoped.metric else {
+            return None;
+        };
+        let time = self.text.rsplit_once("p").map(|(time, _)| time)?;
+        self.scoped.prefixed(format!("{time}p50")).parse().ok()
+    }
+
     /// True if the metric is a rate.
     pub fn is_rate(&self) -> bool {
         matches!(self.scoped.metric, AssertedMetric::Rate(_))
@@ -242,6 +251,20 @@ mod tests {
         }
         assert_eq!(metric("checkout: rate").better(), Better::Higher);
         assert!(metric("checkout: service.p50").is_time() && metric("checkout: rate").is_rate());
+    }
+
+    #[test]
+    fn a_percentile_has_a_median() {
+        for (name, median) in [
+            ("p99", Some("p50")),
+            ("service.p99.9", Some("service.p50")),
+            ("response_time.p90", Some("response_time.p50")),
+            ("checkout: p95", Some("checkout: p50")),
+            ("rate", None),
+            ("max", None),
+        ] {
+            assert_eq!(metric(name).median(), median.map(metric), "{name}");
+        }
     }
 
     #[test]

@@ -81,9 +81,9 @@ fn row(entry: &MetricComparison, is_test: bool) -> Row {
     let title = entry.metric.parse::<NamedMetric>().map(|metric| metric.title());
     let label = title.unwrap_or_else(|_| entry.metric.clone());
     let change = match entry.change {
-        Some(change) if entry.is_least && change < 0.0 => format!("≤ {}", signed(change)),
-        Some(change) if entry.is_least => format!("≥ {}", signed(change)),
-        Some(change) => signed(change),
+        Some(change) if entry.is_least && change < 0.0 => format!("≤ {}", units::change(change)),
+        Some(change) if entry.is_least => format!("≥ {}", units::change(change)),
+        Some(change) => units::change(change),
         // Bounds that allow equal values.
         None if entry.is_least => "may be 0%".to_owned(),
         None => "–".to_owned(),
@@ -102,7 +102,7 @@ fn row(entry: &MetricComparison, is_test: bool) -> Row {
 fn shift(found: &Comparison) -> Table {
     let [a, b] = heads_of(found);
     let row = |level: &ShiftLevel| {
-        let change = [signed(level.change), range(Some(level.low), Some(level.high))];
+        let change = [units::change(level.change), range(Some(level.low), Some(level.high))];
         let times = [level.base_ns, level.new_ns].map(units::duration);
         let cells = times.into_iter().chain(change);
         Row::new(format!("p{}", units::number(level.percentile)), cells)
@@ -117,13 +117,7 @@ fn shift(found: &Comparison) -> Table {
 
 fn range(low: Option<f64>, high: Option<f64>) -> String {
     match (low, high) {
-        (Some(low), Some(high)) => format!("{} … {}", signed(low), signed(high)),
+        (Some(low), Some(high)) => format!("{} … {}", units::change(low), units::change(high)),
         _ => "–".to_owned(),
     }
-}
-
-/// Formats a relative change with its sign: `+8.1%`, `−0.6%`.
-fn signed(change: f64) -> String {
-    let sign = if change < 0.0 { '−' } else { '+' };
-    format!("{sign}{:.1}%", 100.0 * change.abs())
 }
