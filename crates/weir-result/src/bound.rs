@@ -15,8 +15,8 @@ pub enum Bound {
     Lower,
     /// The true value is at most this: the client inflated it.
     Upper,
-    /// Nothing is known: the client inflated a time that falls on a failed request, which bounds it
-    /// from both sides.
+    /// Nothing is known: the time falls on a request without an end, and the client may have
+    /// delayed it.
     Unknown,
 }
 

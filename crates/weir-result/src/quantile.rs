@@ -1,5 +1,5 @@
-//! Percentiles over slots with failures: values that are known, and values with only a lower bound
-//! (METHOD 1.6).
+//! Percentiles over slots with failures, which count as slower than any response (METHOD 1.6): a
+//! rank among the responses has a value, a rank beyond them a lower bound.
 //!
 //! Two columns come from one [`ByOutcome`]: its `ok` histogram alone, and [`AllOutcomes`], in which
 //! every failure counts as slower than any response.
@@ -13,6 +13,9 @@ use crate::histogram::{Histogram, lowest_in};
 /// Percentiles that a document lists, in percent, as far as there are enough samples.
 pub const PERCENTILES: [f64; 13] =
     [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999, 99.9999, 100.0];
+
+/// The bucket of failures, which is behind those of all times.
+pub(crate) const BEYOND: usize = usize::MAX;
 
 /// Value of a certain rank, or a bound of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,26 +53,39 @@ impl<'h> AllOutcomes<'h> {
         self.merged.count()
     }
 
-    /// Returns the value of the given rank (1 is the least). It lies between the value with
-    /// failures at their age and the value with failures at infinity; if both are in one bucket it
-    /// is known. `None` if there are no slots.
+    /// Returns the value of the given rank (1 is the least), every failure at infinity. A rank that
+    /// falls on a failure has a lower bound. `None` if there are no slots.
     pub fn value_at_rank(&self, rank: u64) -> Option<Quantile> {
-        let ok = self.ok;
-        let low = self.merged.bucket_at_rank(rank)?;
-        if rank <= ok.count() && ok.bucket_at_rank(rank) == Some(low) {
-            return ok.value_at_rank(rank).map(|ns| Quantile { ns, bound: Bound::Exact });
+        match self.falls_on_failure(rank) {
+            false => self.ok.value_at_rank(rank).map(|ns| Quantile { ns, bound: Bound::Exact }),
+            true => self.least_at_rank(rank).map(|ns| Quantile { ns, bound: Bound::Lower }),
         }
-        Some(Quantile { ns: self.least_in(low), bound: Bound::Lower })
     }
 
-    /// Returns a lower bound of the value of the given rank, to the bucket's lower edge.
+    /// Returns a lower bound of the value of the given rank: of a response the lower edge of its
+    /// bucket, of a failure the greatest response or the value with all failures at their age.
     pub(crate) fn least_at_rank(&self, rank: u64) -> Option<u64> {
-        self.merged.bucket_at_rank(rank).map(|bucket| self.least_in(bucket))
+        if !self.falls_on_failure(rank) {
+            let bucket = self.ok.bucket_at_rank(rank)?;
+            return Some(self.ok.exact().min_ns.max(lowest_in(bucket)));
+        }
+        let bucket = self.merged.bucket_at_rank(rank)?;
+        let slowest_ns = if self.ok.is_empty() { 0 } else { self.ok.exact().max_ns };
+        Some(self.least_in(bucket).max(slowest_ns))
     }
 
-    /// Returns the bucket of percentile `p`, failures at their age.
+    /// True if the given rank is beyond the responses.
+    fn falls_on_failure(&self, rank: u64) -> bool {
+        rank > self.ok.count()
+    }
+
+    /// Returns the bucket of percentile `p`; [`BEYOND`] if it falls on a failure.
     pub(crate) fn bucket_of_percentile(&self, p: f64) -> Option<usize> {
-        self.merged.bucket_at_rank(rank_of(p, self.count())).filter(|_| self.count() > 0)
+        let rank = rank_of(p, self.count());
+        match self.falls_on_failure(rank) {
+            true => (self.count() > 0).then_some(BEYOND),
+            false => self.ok.bucket_at_rank(rank),
+        }
     }
 
     /// Returns the value of percentile `p`.
@@ -166,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_failure_makes_the_rest_uncertain() {
+    fn a_fast_failure_is_slower_than_any_response() {
         // Ranks by age: 5 (failed), 10, 20, 30. With the failure at infinity: 10, 20, 30, ∞.
         let by = ByOutcome {
             ok: histogram([10, 20, 30]),
@@ -175,19 +191,30 @@ mod tests {
         };
         let all = AllOutcomes::of(&by);
         let values: Vec<_> = (1..=4).filter_map(|rank| all.value_at_rank(rank)).collect();
-        let lower = |ns| Quantile { ns, bound: Bound::Lower };
-        assert_eq!(values, [lower(5), lower(10), lower(20), lower(30)]);
+        let exact = |ns| Quantile { ns, bound: Bound::Exact };
+        let bound = Quantile { ns: 30, bound: Bound::Lower };
+        assert_eq!(values, [exact(10), exact(20), exact(30), bound]);
     }
 
     #[test]
-    fn a_bound_that_shares_a_bucket_with_its_value_is_the_value() {
-        // Nine responses of 10 and one failure at 5: rank 5 is a 10 either way.
+    fn percentiles_of_a_few_fast_failures_are_values_up_to_the_responses() {
+        // 594 responses of 5 and more, six refusals at 1: rank 594 is the slowest response.
         let by =
-            ByOutcome { ok: histogram([10; 9]), failed_at: histogram([5]), ..ByOutcome::default() };
+            ByOutcome { ok: histogram(5..=598), bad: histogram([1; 6]), ..ByOutcome::default() };
         let all = AllOutcomes::of(&by);
-        assert_eq!(all.value_at_rank(5), Some(Quantile { ns: 10, bound: Bound::Exact }));
-        assert_eq!(all.value_at_rank(10), Some(Quantile { ns: 10, bound: Bound::Lower }));
-        assert_eq!(all.max(), Some(Quantile { ns: 10, bound: Bound::Lower }));
+        for (p, ns, bound) in [
+            (50.0, 304, Bound::Exact),
+            (90.0, 544, Bound::Exact),
+            (99.0, 598, Bound::Exact),
+            (99.5, 598, Bound::Lower),
+        ] {
+            assert_eq!(all.percentile(p), Some(Quantile { ns, bound }), "p{p}");
+        }
+        assert_eq!(all.max(), Some(Quantile { ns: 598, bound: Bound::Lower }));
+        // A failure that lasted longer than every response is a better bound.
+        let late = ByOutcome { bad: histogram([1, 900, 900, 900, 900, 900]), ..by };
+        let late = AllOutcomes::of(&late).percentile(99.5);
+        assert_eq!(late, Some(Quantile { ns: 900, bound: Bound::Lower }));
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! Bounds: marks each printed number as exact or as a bound of the true one (METHOD 1.9).
 //!
 //! A latency that the client inflated is an upper bound; one that falls on a failed request is a
-//! lower bound; one that is both is unknown. A throughput that the client or the connections
+//! lower bound; one that falls on a request without an end, which the client may have delayed, is
+//! unknown. A throughput that the client or the connections
 //! limited is a lower bound of the target's best rate.
 
 use weir_result::document::{
     ClientOverhead, Document, Latency, LimitedBy, Metric, NameMessages, NameSection,
     PercentileValue, Range, RuleOutcome, StageSection, Summary,
 };
-use weir_result::quantile::Bound;
+use weir_result::quantile::{Bound, rank_of};
 use weir_result::{ByOutcome, Histogram};
 
 use crate::overhead::Delayed;
@@ -130,8 +131,12 @@ impl TimeEvidence {
     fn of_stages(&self, document: &Document) -> Vec<StageSection> {
         let of = |stage: &StageSection| {
             let mut times = Histogram::new();
-            stages::slices(document, stage).iter().for_each(|slice| times.add(&slice.ok));
-            let times = ByOutcome { ok: times, ..ByOutcome::default() };
+            let mut censored = Histogram::new();
+            for slice in stages::slices(document, stage) {
+                times.add(&slice.ok);
+                censored.add(&slice.not_ok);
+            }
+            let times = ByOutcome { ok: times, censored, ..ByOutcome::default() };
             let (ok, all) = (stage.response_time.clone(), stage.response_time_all.clone());
             let Metric { ok, all, .. } = self.in_stage(document, stage, &Metric { ok, all, times });
             StageSection { response_time: ok, response_time_all: all, ..stage.clone() }
@@ -169,18 +174,23 @@ impl TimeEvidence {
         metric: &Metric,
         overhead: impl Fn(f64) -> Option<ClientOverhead>,
     ) -> Metric {
+        let failed = metric.times.bad.count() + metric.times.failed_at.count();
         let summary = |summary: &Summary| {
             let values = summary.percentiles.iter();
-            let percentiles =
-                values.map(|value| self.value(summary.count, value, overhead(value.p))).collect();
+            let percentiles = values
+                .map(|value| self.value(summary.count, failed, value, overhead(value.p)))
+                .collect();
             Summary { percentiles, mean_bound: self.mean_bound(summary), ..summary.clone() }
         };
         Metric { ok: summary(&metric.ok), all: metric.all.as_ref().map(summary), ..metric.clone() }
     }
 
+    /// Returns one of `count` requests' percentiles with its bound. Of the requests, `failed` ended
+    /// without success whatever the client did; others may be late by its fault.
     fn value(
         &self,
         count: u64,
+        failed: u64,
         value: &PercentileValue,
         overhead: Option<ClientOverhead>,
     ) -> PercentileValue {
@@ -191,7 +201,7 @@ impl TimeEvidence {
         };
         let bound = match (is_inflated, value.bound) {
             (true, Bound::Exact) => Bound::Upper,
-            (true, Bound::Lower) => Bound::Unknown,
+            (true, Bound::Lower) if rank_of(value.p, count) + failed <= count => Bound::Unknown,
             (_, bound) => bound,
         };
         let range = (bound == Bound::Upper).then(|| self.range(count, value)).flatten();

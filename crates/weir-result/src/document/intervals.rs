@@ -9,7 +9,7 @@ pub(super) use weir_stats::Standing;
 use weir_stats::{SliceTail, guard_of, percentile_interval};
 
 use crate::counters::{ByOutcome, Slice};
-use crate::quantile::{AllOutcomes, Bound, PERCENTILES, count_needed, is_supported};
+use crate::quantile::{AllOutcomes, BEYOND, Bound, PERCENTILES, count_needed, is_supported};
 
 /// Intervals of the percentiles of one column, computed from slices.
 #[derive(Clone, Debug, Default)]
@@ -145,7 +145,7 @@ impl Interval {
 }
 
 /// The column in one slice: its non-empty buckets, ascending, each with the requests in it and in
-/// those before. Failures are placed at their age, the least time that they can have.
+/// those before. Failures are behind all times.
 struct SliceColumn {
     upto: Vec<(usize, u64)>,
     count: u64,
@@ -153,12 +153,13 @@ struct SliceColumn {
 
 impl SliceColumn {
     fn of(slice: &Slice, column: Selection) -> SliceColumn {
-        let mut histogram = slice.ok.clone();
-        if column == Selection::All {
-            histogram.add(&slice.not_ok);
-        }
+        let failed = match column {
+            Selection::Ok => 0,
+            Selection::All => slice.not_ok.count(),
+        };
         let mut count = 0;
-        let buckets = histogram.buckets().map(|(bucket, times)| {
+        let buckets = slice.ok.buckets().chain((failed > 0).then_some((BEYOND, failed)));
+        let buckets = buckets.map(|(bucket, times)| {
             count += times;
             (bucket, count)
         });

@@ -7,8 +7,9 @@ use crate::counters::Slice;
 const CONFIDENCE: f64 = 0.95;
 
 impl RateInterval {
-    /// Computes the interval by batch means over the slices that lie wholly in the window (METHOD
-    /// 1.7). `None` if there are fewer than two, or they do not have their counts.
+    /// Computes the interval by batch means over the slices that lie wholly in the window, to each
+    /// side at least the one request that may fall beyond a border of theirs (METHOD 1.7). `None`
+    /// if there are fewer than two, or they do not have their counts.
     pub(super) fn of(
         slices: &[Slice],
         window_ns: u64,
@@ -22,7 +23,9 @@ impl RateInterval {
             return None;
         }
         let interval = weir_stats::mean_interval(&rates, CONFIDENCE)?;
-        let (mean, half_width) = (interval.mean, interval.half_width);
+        let whole = slices.iter().filter(|slice| slice.end_ns <= window_ns);
+        let span_ns = whole.map(|slice| slice.end_ns.saturating_sub(slice.start_ns)).sum();
+        let (mean, half_width) = (interval.mean, interval.half_width.max(per_second(1, span_ns)));
         let is_known = mean.is_finite() && half_width.is_finite();
         is_known.then(|| RateInterval {
             low_rps: (mean - half_width).max(0.0),

@@ -6,7 +6,7 @@ use weir_expect::JsonPointer;
 use weir_http::{MessageFormat, MessageFraming, MessageTest};
 use weir_result::{MessagePlan, MessageProtocol, Plan};
 use weir_text::setting::{GOODPUT, GRPC_PROTO, MESSAGES, PIPELINE, SCRIPT, TOKENS};
-use weir_text::units::parse_duration_ns;
+use weir_text::units::parse_limit_ns;
 
 use crate::prepare::grpc::GrpcCalls;
 use crate::spec::{MessageSpec, RunSpec};
@@ -162,8 +162,7 @@ fn term(text: &str) -> Result<GoodputTerm> {
         }
         _ => bail!(wrong()),
     };
-    let limit_ns =
-        parse_duration_ns(limit.trim()).map_err(|error| anyhow!("{GOODPUT}: {error}"))?;
+    let limit_ns = parse_limit_ns(limit.trim()).map_err(|error| anyhow!("{GOODPUT}: {error}"))?;
     ensure!(limit_ns > 0, "{GOODPUT}: a limit is above 0");
     Ok(GoodputTerm { time, limit_ns })
 }
@@ -192,6 +191,7 @@ mod tests {
             assert!(of(wrong).is_err_and(|why| why.contains("no condition")), "{wrong}");
         }
         assert!(of("first < x").is_err() && of("first < 0s").is_err());
+        assert!(of("first < 100").is_err_and(|why| why.contains("write 100ms or 100s")));
         assert!(of(&["first < 1s"; 5].join(" and ")).is_err_and(|why| why.contains("at most 4")));
     }
 

@@ -154,7 +154,7 @@ fn metric(name: &str) -> Result<AssertedMetric, String> {
 
 /// Parses the time for which a condition must hold.
 fn whole_seconds(text: &str) -> Result<u64, String> {
-    let ns = units::parse_duration_ns(text).map_err(|error| error.to_string())?;
+    let ns = units::parse_limit_ns(text)?;
     let is_whole = ns % SECOND_NS == 0 && (SECOND_NS..=FOR_MAX_NS).contains(&ns);
     let why = || format!("'for {text}' must be in whole seconds, from 1s to 1h");
     is_whole.then_some(ns).ok_or_else(why)
@@ -232,7 +232,7 @@ mod tests {
             ("errors > 5% for 5s", 5, 0.05, 0.051),
             (" p99>=1s  for 1m ", 60, 0.999e9, 1e9),
             ("rps < 100", 1, 100.0, 99.0),
-            ("max <= 2ms for 3", 3, 2.1e6, 2e6),
+            ("max <= 2ms for 3s", 3, 2.1e6, 2e6),
         ] {
             let condition = condition(text);
             assert_eq!(condition.for_ns(), for_s * SECOND_NS, "{text}");
@@ -259,6 +259,7 @@ mod tests {
             ("checkout: p99 > 1s", "'checkout: p99' is of one name of a list"),
             ("errors > 5% for 0s", "'for 0s' must be in whole seconds, from 1s to 1h"),
             ("errors > 5% for 1.5s", "'for 1.5s' must be in whole seconds"),
+            ("p99 > 1s for 5", "'5' has no unit: write 5ms or 5s"),
             ("errors > 5% for 2h", "'for 2h' must be in whole seconds"),
             ("errors > 5% for ever", "'ever'"),
         ] {

@@ -10,7 +10,7 @@ use weir_text::units;
 
 use super::comparison::{COMPARISONS, Relation};
 use super::confidence::{self, ConfidenceData, Estimate, LimitSide, Missing};
-use super::estimate::estimate;
+use super::estimate::{estimate, hits};
 use super::metric::{AssertedMetric, AssertionError};
 use super::reason;
 use super::scope::Scope;
@@ -126,10 +126,22 @@ impl Assertion {
         }
     }
 
-    /// Formats `4.21 ms (99.8% confidence)`. A share is one of the planned requests; where some
-    /// were never sent it says so, since other shares of the report are of those that were.
+    /// Formats `4.21 ms (99.8% confidence)`, or `6 of 600 requests (1.00%)` if the claim is about
+    /// this run alone. A share is one of the planned requests; where some were never sent it says
+    /// so, since other shares of the report are of those that were.
     fn in_words(&self, estimate: &Estimate, confidence: Option<f64>, scope: &Scope<'_>) -> String {
         let value = in_words(estimate.value, estimate.bound, self.metric.metric.unit());
+        let planned = scope.accounting.planned;
+        match self.metric.metric {
+            AssertedMetric::Share(class) if self.comparison.is_of_this_run() => {
+                let hits = units::count(hits(class, &scope.accounting));
+                return format!("{hits} of {} requests ({value})", units::count(planned));
+            }
+            AssertedMetric::Count(_) => {
+                return format!("{value} of {} requests", units::count(planned));
+            }
+            _ => {}
+        }
         let is_share = matches!(self.metric.metric, AssertedMetric::Share(_));
         let is_part = is_share && scope.accounting.never_sent > 0;
         let of = if is_part { " of planned requests" } else { "" };
@@ -148,7 +160,7 @@ impl Assertion {
     ) -> Option<String> {
         let holds = self.comparison.holds(estimate.value, self.limit);
         if !holds || !self.comparison.is_shown_by(estimate.bound) {
-            return Some(reason::of_bound(estimate, self.comparison, self.limit, scope.document));
+            return Some(reason::of_bound(estimate, self.comparison, self.limit, scope));
         }
         let is_blind = self.metric.metric.is_over_responses() && self.comparison.is_upper();
         if let Some(why) = reason::of_failed_target(scope).filter(|_| is_blind) {

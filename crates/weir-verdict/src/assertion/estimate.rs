@@ -183,7 +183,8 @@ fn design_effect(slices: &[SliceEntry]) -> f64 {
     percentile_interval(0.5, &tails, None).map_or(1.0, |interval| interval.deff)
 }
 
-fn hits(class: Class, accounting: &Accounting) -> u64 {
+/// Returns the number of requests of a class.
+pub(super) fn hits(class: Class, accounting: &Accounting) -> u64 {
     match class {
         Class::Errors => accounting.planned.saturating_sub(accounting.ok),
         Class::BadResponse => accounting.bad_response,

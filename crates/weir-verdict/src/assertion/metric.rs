@@ -2,7 +2,7 @@
 //! none of these is a path into the document.
 
 use super::path::SECTIONS;
-use super::unit::Unit;
+use super::unit::{Unit, percentile_field};
 use weir_result::document::Latency;
 use weir_result::quantile::PERCENTILES;
 use weir_text::similar;
@@ -210,13 +210,13 @@ impl AssertedMetric {
 
 /// Fields that are metrics with a name of their own, and so have a bound and a confidence.
 fn named_field(name: &str) -> Option<AssertedMetric> {
-    let fields = ["p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns"];
-    let figures = [50.0, 90.0, 99.0, 99.9].map(Figure::Percentile);
     match name.split('.').collect::<Vec<_>>()[..] {
         ["latency", time, field] | ["latency", time, "all", field] => {
-            let figure = fields.iter().zip(figures.iter().chain([&Figure::Max]));
-            let (_, figure) = figure.into_iter().find(|(known, _)| **known == field)?;
-            Some(AssertedMetric::Time(Time::named(time)?, *figure))
+            let figure = match field {
+                "max_ns" => Figure::Max,
+                field => Figure::Percentile(percentile_field(field)?),
+            };
+            Some(AssertedMetric::Time(Time::named(time)?, figure))
         }
         ["throughput", "completed_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Completed)),
         ["throughput", "good_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Good)),
@@ -270,6 +270,12 @@ fn unknown(name: &str, first: &str) -> String {
     let names = names.chain(SHORT_TIMES.iter().map(|(name, _)| *name));
     let names = names.chain(Latency::NAMES.iter().copied()).chain(SECTIONS.iter().copied());
     match similar(first, names) {
+        Some(known) if known == first && SECTIONS.contains(&first) => {
+            format!("'{name}' is a section: name a field of it, 'throughput.window_s'; {LIST}")
+        }
+        Some(known) if known == first => {
+            format!("'{name}' is not known: '{first}' has no parts but '.count' of a class; {LIST}")
+        }
         Some(known) => {
             let suggestion = name.replacen(first, known, 1);
             format!("'{name}' is not known: did you mean '{suggestion}'? {LIST}")
@@ -295,6 +301,10 @@ mod tests {
             (
                 "latency.response_time.p99_9_ns",
                 AssertedMetric::Time(Time::RESPONSE, Figure::Percentile(99.9)),
+            ),
+            (
+                "latency.service_time.p95_ns",
+                AssertedMetric::Time(Time::SERVICE, Figure::Percentile(95.0)),
             ),
             ("latency.service_time.all.max_ns", AssertedMetric::Time(Time::SERVICE, Figure::Max)),
             ("throughput.good_rps", AssertedMetric::Rate(ThroughputRate::Good)),

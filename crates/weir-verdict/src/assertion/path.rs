@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::confidence::{Estimate, Missing};
-use super::unit::Unit;
+use super::unit::{Unit, percentile_field};
 use weir_result::Document;
 use weir_result::quantile::Bound;
 
@@ -19,6 +19,9 @@ pub(super) fn estimate(path: &[String], document: &Document) -> Result<Estimate,
         Value::Array(entries) => entries.get(key.parse::<usize>().ok()?),
         value => value.get(key),
     });
+    if let Some(percentile) = percentile(path, &value) {
+        return Ok(percentile);
+    }
     if let Some(number) = found.and_then(Value::as_f64) {
         return Ok(number_at(path, &value, number));
     }
@@ -31,6 +34,19 @@ pub(super) fn estimate(path: &[String], document: &Document) -> Result<Estimate,
         }
         Some(_) => Err(Missing::new(format!("{} is no number", path.join(".")))),
     }
+}
+
+/// Returns a percentile of a summary, `latency.response_time.ok.p95_ns`, which the document lists
+/// by its number.
+fn percentile(path: &[String], section: &Value) -> Option<Estimate> {
+    let (field, place) = path.split_last()?;
+    let p = percentile_field(field)?;
+    let keys: String = place.iter().skip(1).map(|key| format!("/{key}")).collect();
+    let listed = section.pointer(&format!("{keys}/percentiles"))?.as_array()?;
+    let index = listed.iter().position(|value| value["p"].as_f64() == Some(p))?;
+    let mut entry = place.to_vec();
+    entry.extend(["percentiles".to_owned(), index.to_string(), "ns".to_owned()]);
+    Some(number_at(&entry, section, listed[index]["ns"].as_f64()?))
 }
 
 /// A number with the bound that stands beside it in its section. A time is one of a sample, all

@@ -15,8 +15,9 @@ pub(super) fn of_bound(
     estimate: &Estimate,
     comparison: Relation,
     limit: f64,
-    document: &Document,
+    scope: &Scope<'_>,
 ) -> String {
+    let document = scope.document;
     let is_upper = comparison.is_upper();
     match estimate.bound {
         Bound::Exact => String::new(),
@@ -27,15 +28,19 @@ pub(super) fn of_bound(
             true => format!("not shown, {}", limited(document)),
             false => String::new(),
         },
-        Bound::Lower if is_upper && comparison.holds(estimate.value, limit) => {
-            "not shown, it falls on a failed request, which is slower than any response".into()
-        }
-        Bound::Lower if is_upper => "failed requests are slower than any response".into(),
+        Bound::Lower if is_upper => of_failures(scope),
         Bound::Lower => "not shown, how long failed requests would have taken is unknown".into(),
         Bound::Unknown => {
             format!("it falls on a failed request, and {} of its time", client(estimate))
         }
     }
+}
+
+/// Reason for a percentile that falls on a failed request, or for a greatest time with one.
+fn of_failures(scope: &Scope<'_>) -> String {
+    let (failed, planned) = (scope.failed(), scope.accounting.planned);
+    let share = units::short_percent(failed as f64 / planned.max(1) as f64);
+    format!("it falls on a failed request ({share} failed), which is slower than any response")
 }
 
 /// Reason why a claim over responses alone fails: the target failed, or failed the requests with

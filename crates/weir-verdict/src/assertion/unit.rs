@@ -2,7 +2,7 @@
 //! selects its functions.
 
 use weir_result::Rate;
-use weir_result::quantile::Bound;
+use weir_result::quantile::{Bound, PERCENTILES};
 use weir_text::units;
 
 /// The unit of a metric.
@@ -38,11 +38,8 @@ impl Unit {
     pub(super) fn parse(self, text: &str) -> Result<f64, String> {
         let is_zero = text == "0";
         let number = match self {
-            // A bare number is seconds elsewhere; beside latencies that is hardly ever intended.
-            Unit::Nanoseconds if is_bare(text) && !is_zero => {
-                return Err(format!("'{text}' has no unit: write {text}ms or {text}s"));
-            }
-            Unit::Nanoseconds => units::parse_duration_ns(text).map(|ns| ns as f64),
+            Unit::Nanoseconds if is_zero => Ok(0.0),
+            Unit::Nanoseconds => return units::parse_limit_ns(text).map(|ns| ns as f64),
             Unit::Seconds => units::parse_duration_ns(text).map(|ns| ns as f64 / 1e9),
             // A rate of 0 is no plan, but it is a limit.
             Unit::PerSecond if is_zero => Ok(0.0),
@@ -73,13 +70,16 @@ impl Unit {
     }
 }
 
+/// Parses the field of a percentile that documents list: `p95_ns`, `p99_9_ns`.
+pub(super) fn percentile_field(name: &str) -> Option<f64> {
+    let digits = name.strip_prefix('p')?.strip_suffix("_ns")?;
+    let p: f64 = digits.replacen('_', ".", 1).parse().ok()?;
+    PERCENTILES.contains(&p).then_some(p)
+}
+
 /// The nearest whole number; negative numbers become 0.
 fn whole(value: f64) -> u64 {
     value.round() as u64
-}
-
-fn is_bare(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
 /// Formats a number or a bound, which is rounded outwards if it is a time: `4.21 ms`, `≤ 3.06 ms`,

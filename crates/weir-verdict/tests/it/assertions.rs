@@ -7,7 +7,7 @@ use weir_result::quantile::Bound;
 use weir_result::{
     AssertionOutcome, AssertionResult, Document, FailureCause, FailureKind, FailurePhase, Load,
 };
-use weir_verdict::Assertion;
+use weir_verdict::{Assertion, ShareClaim};
 
 use AssertionOutcome::{Fail, Pass};
 
@@ -233,18 +233,71 @@ fn numbers_without_a_confidence_fail_where_one_is_required() {
 #[test]
 fn a_time_that_falls_on_a_failure_satisfies_no_upper_limit() {
     let document = document(&even(), 50);
-    let not_shown = "not shown, it falls on a failed request, which is slower than any response";
+    let not_shown =
+        "it falls on a failed request (4.76% failed), which is slower than any response";
     words(&document, "p99 < 3s", Fail, "> 2.00 s", not_shown);
     words(&document, "latency.response_time.p99_ns < 3s", Fail, "> 2.00 s", not_shown);
     words(&document, "max < 3s", Fail, "> 2.00 s", not_shown);
     let result = judge("p99 < 1s", &document);
     assert_eq!((result.outcome, result.bound), (Fail, Bound::Lower), "{result:?}");
-    assert_eq!(result.reason.as_deref(), Some("failed requests are slower than any response"));
+    assert_eq!(result.reason.as_deref(), Some(not_shown));
     assert!(result.confidence.is_some_and(|share| share > 0.999), "{result:?}");
     words(&document, "p99 > 1s", Pass, "> 2.00 s (> 99.99% confidence)", "");
     let unknown = "not shown, how long failed requests would have taken is unknown";
     words(&document, "p99 > 3s", Fail, "> 2.00 s", unknown);
     check(&document, &[("p50 < 1s", Pass)]);
+}
+
+/// 1% of 600 requests fail within a millisecond. Rank 300 and rank 594 are responses.
+#[test]
+fn a_few_fast_failures_leave_percentiles_their_values() {
+    let times: Vec<u64> = (3..=200).collect();
+    let document = assembled(&times, (End::Bad, 1, 2), clean);
+    assert_eq!((document.accounting.planned, document.accounting.ok), (600, 594));
+    for text in ["p50 < 103ms", "p50 > 101ms", "p90 < 183ms", "p99 < 201ms", "p99 < 10s"] {
+        let result = judge(text, &document);
+        assert_eq!((result.outcome, result.bound), (Pass, Bound::Exact), "{result:?}");
+    }
+    let why = "it falls on a failed request (1% failed), which is slower than any response";
+    words(&document, "p99.5 < 10s", Fail, "> 200.00 ms", why);
+    words(&document, "max < 10s", Fail, "> 200.00 ms", why);
+    // With 2% failures p50 has a value, and p99 is a bound.
+    let document = assembled(&times[..196], (End::Bad, 1, 4), clean);
+    check(&document, &[("p50 < 103ms", Pass), ("p90 < 183ms", Pass), ("p99 < 10s", Fail)]);
+}
+
+/// A search counts failures at any age against its claim. It and an assertion agree on each run.
+#[test]
+fn a_search_and_an_assertion_agree() {
+    for (failed, limit_ms) in [(0, 200), (2, 200), (2, 196), (3, 250), (20, 250), (20, 150)] {
+        let document = assembled(&(3..=200).collect::<Vec<u64>>(), (End::Bad, 1, failed), clean);
+        let text = format!("p99 < {limit_ms}.5ms");
+        let claim: ShareClaim = text.parse().expect("an upper limit");
+        let tails = claim.tails(&document, 0);
+        let (beyond, count) = tails
+            .iter()
+            .fold((0, 0), |(beyond, count), tail| (beyond + tail.beyond, count + tail.count));
+        let holds = beyond as f64 <= claim.share_max() * count as f64 + 1e-9;
+        let outcome = judge(&text, &document).outcome;
+        assert_eq!(outcome == Pass, holds, "{text} with {failed} failures per slice");
+    }
+}
+
+/// Percentiles of `ok` requests have fields, as the guide of assertions names them.
+#[test]
+fn a_percentile_of_ok_requests_has_a_field() {
+    let document = assembled(&even(), (End::Bad, 1, 500), clean);
+    let ok = document.latency.response_time.ok.percentile(95.0).expect("3,000 responses");
+    let result = judge("latency.response_time.ok.p95_ns < 96ms", &document);
+    assert_eq!((result.outcome, result.value), (Pass, Some(ok.ns as f64)), "{result:?}");
+    check(
+        &document,
+        &[
+            ("latency.service_time.ok.p99_5_ns < 101ms", Pass),
+            ("latency.response_time.p95_ns < 96ms", Fail),
+            ("latency.response_time.ok.p96_ns < 1s", Fail),
+        ],
+    );
 }
 
 /// 98% of the requests fail within a millisecond, the rest succeed quickly.
@@ -312,8 +365,8 @@ fn an_upper_bound_passes_below_the_limit_and_names_the_client_above_it() {
 
 #[test]
 fn an_unknown_value_fails_either_way() {
-    // Failures in 40% of the requests, and overhead in all: the median is unknown.
-    let document = assembled(&even(), (End::TimedOut, 60, 1_000), inflated);
+    // Timeouts of most requests, and overhead in all: the median is unknown.
+    let document = assembled(&even(), (End::TimedOut, 60, 1_100), inflated);
     for text in ["p50 < 1s", "p50 > 1us"] {
         let result = judge(text, &document);
         assert_eq!((result.outcome, result.bound), (Fail, Bound::Unknown), "{result:?}");

@@ -63,7 +63,7 @@ fn what_is_asserted_of_a_document_replaces_what_was() {
     // The command is still that of the run.
     let reported = |line: &&str| line.contains("errors") && !line.contains("Command");
     let reported: Vec<&str> = output.stdout.lines().filter(reported).collect();
-    assert_eq!(reported, ["  pass  errors==0   0%"], "{output:?}");
+    assert_eq!(reported, ["  pass  errors==0   0 of 100 requests (0%)"], "{output:?}");
     assert!(fs::read_to_string(&junit).expect("it was written").contains("errors==0"));
 }
 

@@ -110,14 +110,19 @@ fn times_that_fall_on_failures_are_lower_bounds() {
 
 #[test]
 fn censored_and_inflated_is_unknown() {
-    let document = well(|parts| {
-        failing(parts, 960, Failure::Status(500));
-        read_late(300 * US)(parts);
-    });
-    let found = bounds(&document);
+    let failed = |failure: Failure| {
+        well(|parts| {
+            failing(parts, 960, failure);
+            read_late(300 * US)(parts);
+        })
+    };
     // The interval of p99 is wider than the client overhead.
-    assert_eq!(found, [Bound::Upper, Bound::Upper, Bound::Lower, Bound::Unknown]);
+    let document = failed(Failure::TimedOut);
+    assert_eq!(bounds(&document)[2..], [Bound::Lower, Bound::Unknown]);
     assert_eq!(percentile(&document, 99.9).range, None);
+    // A refusal is slower than any response, whatever the client did.
+    let document = failed(Failure::Status(500));
+    assert_eq!(bounds(&document), [Bound::Upper, Bound::Upper, Bound::Lower, Bound::Lower]);
 }
 
 #[test]
