@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use weir_result::document::{NameSection, Summary};
 
-/// Percentiles with a field.
+/// Percentiles with a field, and another for the kind of bound.
 const PERCENTILES: [(&str, f64); 4] =
-    [("p50_ns", 50.0), ("p90_ns", 90.0), ("p99_ns", 99.0), ("p99_9_ns", 99.9)];
+    [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99_9", 99.9)];
 
 /// Returns the fields of a name, by their names in the document. Null is an unknown value.
 pub(crate) fn fields(name: &NameSection) -> Vec<(String, Value)> {
@@ -32,11 +32,17 @@ pub(crate) fn fields(name: &NameSection) -> Vec<(String, Value)> {
     counts.chain(summaries.into_iter().flat_map(|(time, of)| summary_fields(time, of))).collect()
 }
 
-/// Returns the fields of a time, each with the time's name before its own.
+/// Returns the fields of a time, each with the time's name before its own; a bound is `exact`,
+/// `lower`, `upper` or `unknown`.
 pub(crate) fn summary_fields(time: &str, summary: &Summary) -> Vec<(String, Value)> {
-    let at = |p: f64| json!(summary.percentile(p).map(|value| value.ns));
-    let percentiles = PERCENTILES.map(|(field, p)| (field, at(p)));
-    let others = [("max_ns", json!(summary.max_ns)), ("mean_ns", json!(summary.mean_ns))];
-    let fields = percentiles.into_iter().chain(others);
-    fields.map(|(field, value)| (format!("{time}_{field}"), value)).collect()
+    let bound_at = |p: f64| summary.percentile(p).map(|value| value.bound.in_words());
+    let both = |field: &str, ns: Value, bound: Option<&str>| {
+        [(format!("{time}_{field}_ns"), ns), (format!("{time}_{field}_bound"), json!(bound))]
+    };
+    let percentiles = PERCENTILES.iter().flat_map(|(field, p)| {
+        both(field, json!(summary.percentile(*p).map(|value| value.ns)), bound_at(*p))
+    });
+    let mean_bound = summary.mean_ns.map(|_| summary.mean_bound.in_words());
+    let max = both("max", json!(summary.max_ns), bound_at(100.0));
+    percentiles.chain(max).chain(both("mean", json!(summary.mean_ns), mean_bound)).collect()
 }

@@ -43,14 +43,14 @@ fn write_section(section: &Section, out: &mut dyn Write) -> io::Result<()> {
     let mut is_in_list = false;
     let blocks = section.blocks.iter().filter(|block| !matches!(block, Block::Plot(_)));
     for block in blocks {
-        let is_item = matches!(block, Block::Entry(_));
+        let is_item = matches!(block, Block::Entry(_) | Block::Folded(_));
         if !(is_item && is_in_list) {
             writeln!(out)?;
         }
         is_in_list = is_item;
         let text = match block {
             Block::Line(of) => line(of) + "\n",
-            Block::Entry(of) => entry(of),
+            Block::Entry(of) | Block::Folded(of) => entry(of),
             Block::Table(of) => table(of, section.title),
             Block::Plot(_) => String::new(),
             Block::Note(of) => format!("> note: {}\n", escaped(of)),

@@ -15,6 +15,7 @@ mod expectations;
 mod head;
 mod highlights;
 mod histogram;
+mod knee;
 mod messages;
 mod names;
 mod percentiles;

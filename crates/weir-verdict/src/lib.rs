@@ -24,3 +24,4 @@ pub use assertion::{
     AbortCondition, Assertion, AssertionError, Better, Measured, NamedMetric, ShareClaim,
 };
 pub use judge::{assemble, from_json, judge, load, merge, verdict};
+pub use stages::{RateSteps, steps};

@@ -13,6 +13,7 @@ mod statistics;
 use weir_result::Document;
 use weir_result::document::{Rule, RuleOutcome};
 
+pub(crate) use machine::stopped_at_s;
 pub(crate) use parts::worst as worst_of_parts;
 pub(crate) use server::judge as add_of_server;
 

@@ -1,6 +1,7 @@
 //! The verdict on each stage of a load (METHOD 1.24): the lines `Target`, `Load` and `Limit`, and
 //! the grade. The classes, the lags and the rates are those of the stage. What is measured for the
-//! whole window alone, such as CPU time and stops of the client, counts in each stage.
+//! whole window alone, such as CPU time, counts in each stage; a stop of the client in the one
+//! where it was.
 
 use weir_result::document::{
     Delivery, Document, Grade, Limit, LimitedBy, LoadLine, Rule, RuleOutcome, SliceEntry,
@@ -9,7 +10,10 @@ use weir_result::document::{
 use weir_text::units;
 
 use crate::thresholds::{LATE_NS, LATE_SHARE, NEVER_SENT_SHARE};
-use crate::{grade, limit, target};
+use crate::{grade, limit, rules, target};
+
+/// Least ratio of two rates that are different steps.
+const DIFFERENT_RATE: f64 = 1.01;
 
 /// Returns the verdict on each stage of a document that has its bounds and its own verdict; `None`
 /// for one in which no request was due.
@@ -116,18 +120,84 @@ fn limit_of(document: &Document, index: usize, stage: &StageSection) -> Limit {
     if whole.by == LimitedBy::ClientCpu {
         return of_whole(whole.clone());
     }
-    // A difference of one request is the edge of the stage.
-    let edge = stage.planned / 1_000 + 1;
-    let backlog_before = index.checked_sub(1).map_or(0, |last| document.stages[last].backlog);
-    let is_met = stage.completed + edge >= stage.planned
-        && stage.never_sent <= 1
-        && backlog_before.max(stage.backlog) <= edge;
-    if is_met {
+    if has_met_rate(stage) && backlog_before(document, index) <= edge(stage) {
         let text = format!("all of {} was met", units::round_rate(stage.planned_rps));
         return Limit { by: LimitedBy::Rate, text };
     }
     let missed = limit::of_missed_rate(document, &document.verdict.rules, stage.planned_rps);
     missed.map(of_whole).unwrap_or_default()
+}
+
+/// True if the responses in a stage are as many as were due in it, with none left at its end.
+fn has_met_rate(stage: &StageSection) -> bool {
+    let edge = edge(stage);
+    stage.completed + edge >= stage.planned && stage.never_sent <= 1 && stage.backlog <= edge
+}
+
+/// Number of requests that the edges of a stage can move into it or out of it.
+fn edge(stage: &StageSection) -> u64 {
+    stage.planned / 1_000 + 1
+}
+
+/// Number of requests that were due before a stage and unsent at its begin.
+fn backlog_before(document: &Document, index: usize) -> u64 {
+    index.checked_sub(1).map_or(0, |last| document.stages[last].backlog)
+}
+
+/// The rates of steps between which a target stopped to keep up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateSteps {
+    /// Greatest rate below `missed_rps` that was met by successful responses, per second.
+    pub met_rps: Option<f64>,
+    /// Least rate that was not, per second.
+    pub missed_rps: Option<f64>,
+    /// Index of the stage with that rate.
+    pub missed_in: Option<usize>,
+    /// True if the rate was answered there, but not by successful responses.
+    pub has_failed: bool,
+}
+
+/// Returns the rates between which the target stopped to keep up; `None` with fewer than two stages
+/// of different constant rates. A stage that inherits a backlog shows nothing about its own rate.
+pub fn steps(document: &Document) -> Option<RateSteps> {
+    let planned = document.plan.stages.iter();
+    let all = planned.zip(&document.stages).enumerate();
+    let constant = all.filter(|(_, (planned, _))| planned.from.rps() == planned.to.rps());
+    let found = constant.map(|(index, (_, stage))| RateStep {
+        index,
+        rps: stage.planned_rps,
+        has_met: has_met_rate(stage),
+        is_ok: stage.verdict.as_ref().is_some_and(|of| of.target.state == TargetState::Ok),
+        inherits: backlog_before(document, index) > edge(stage),
+    });
+    let mut steps: Vec<RateStep> = found.filter(|step| step.rps > 0.0).collect();
+    steps.sort_by(|a, b| a.rps.total_cmp(&b.rps));
+    if steps.last()?.rps < DIFFERENT_RATE * steps.first()?.rps {
+        return None;
+    }
+    let missed = steps.iter().find(|step| !(step.inherits || step.has_met && step.is_ok));
+    let limit_rps = missed.map_or(f64::INFINITY, |step| step.rps);
+    let below = steps.iter().rev().filter(|step| step.rps < limit_rps);
+    let met = { below }.find(|step| step.has_met && step.is_ok);
+    Some(RateSteps {
+        met_rps: met.map(|step| step.rps),
+        missed_rps: missed.map(|step| step.rps),
+        missed_in: missed.map(|step| step.index),
+        has_failed: missed.is_some_and(|step| step.has_met),
+    })
+}
+
+/// A stage with a constant rate.
+struct RateStep {
+    index: usize,
+    /// Planned rate per second.
+    rps: f64,
+    /// True if it got a response to each request.
+    has_met: bool,
+    /// True if those were successful.
+    is_ok: bool,
+    /// True if an earlier stage left it a backlog.
+    inherits: bool,
 }
 
 /// Returns the grade, and the reason why it is not `clean`.
@@ -158,6 +228,9 @@ fn grade_of(
         reasons.push(format!("{} {are}", grade::listed(&bounds)));
     }
     let is_stop = |rule: &&Rule| rule.id == "client-stopped" && rule.outcome == RuleOutcome::Bound;
+    let stopped_at_s = rules::stopped_at_s(document).unwrap_or(f64::INFINITY);
+    let is_here = (stage.start_s..stage.end_s).contains(&stopped_at_s);
+    let is_stop = |rule: &&Rule| is_here && is_stop(rule);
     reasons.extend(rules.iter().find(is_stop).map(|rule| rule.text.clone()));
     match reasons.is_empty() {
         true => (Grade::Clean, String::new()),
@@ -202,6 +275,49 @@ mod tests {
         check(refused, [100; 10], failed, Grade::Failed, "60% ended without a response");
         let silent = [200, 200, 200, 200, 0, 0, 0, 0, 0, 200];
         check(good, silent, failed, Grade::Failed, "no response for 50% of the stage");
+    }
+
+    /// Steps of 100, 200, 300 and 400/s for a second each, of which the server can do 250.
+    #[test]
+    fn steps_name_the_rates_between_which_the_target_fell_behind() {
+        let step = |rps: u64, completed: u64, backlog: u64| StageSection {
+            planned: rps,
+            planned_rps: rps as f64,
+            ok: rps,
+            completed,
+            backlog,
+            ..StageSection::default()
+        };
+        let judged = |stages: Vec<StageSection>| {
+            let text = stages.iter().map(|of| format!("1s@{}", of.planned_rps));
+            let text = text.collect::<Vec<_>>().join(",");
+            let plan = weir_result::Plan {
+                stages: weir_result::parse_stages(&text).expect("stages"),
+                ..weir_result::Plan::default()
+            };
+            let mut document = Document { plan, stages, ..Document::default() };
+            let verdicts = verdicts(&document);
+            document.stages.iter_mut().zip(verdicts).for_each(|(of, it)| of.verdict = it);
+            steps(&document)
+        };
+        let broken =
+            [step(100, 100, 0), step(200, 200, 0), step(300, 250, 50), step(400, 250, 200)];
+        let found = RateSteps {
+            met_rps: Some(200.0),
+            missed_rps: Some(300.0),
+            missed_in: Some(2),
+            has_failed: false,
+        };
+        assert_eq!(judged(broken.to_vec()), Some(found));
+        // The stage behind an overload has its backlog, and shows nothing.
+        let after = [step(200, 200, 0), step(300, 250, 50), step(100, 100, 50)];
+        assert_eq!(judged(after.to_vec()), Some(RateSteps { missed_in: Some(1), ..found }));
+        let all = judged(vec![step(100, 100, 0), step(200, 200, 0)]);
+        assert_eq!(all, Some(RateSteps { met_rps: Some(200.0), ..RateSteps::default() }));
+        let refused = StageSection { ok: 10, bad_response: 190, ..step(200, 200, 0) };
+        let found = judged(vec![step(100, 100, 0), refused]).expect("two steps");
+        assert_eq!((found.met_rps, found.has_failed), (Some(100.0), true));
+        assert_eq!(judged(vec![step(100, 100, 0), step(100, 100, 0)]), None);
     }
 
     #[test]

@@ -46,6 +46,7 @@ impl HtmlPage {
         for blocks in section.blocks.chunk_by(|one, next| is_entry(one) && is_entry(next)) {
             match &blocks[0] {
                 Block::Entry(_) => self.entries(blocks),
+                Block::Folded(of) => self.folded(of),
                 Block::Line(of) => self.text += &format!("<p>{}</p>\n", line(of)),
                 Block::Table(of) => self.table(of, section.title),
                 Block::Plot(of) => self.plot(of),
@@ -67,6 +68,13 @@ impl HtmlPage {
             }
         }
         self.text += "</dl>\n";
+    }
+
+    /// Writes lines that are closed until they are opened.
+    fn folded(&mut self, entry: &Entry) {
+        self.text += &format!("<details>\n<summary>{}</summary>\n<ul>\n", escaped(&entry.label));
+        self.text.extend(entry.lines.iter().map(|of| format!("<li>{}</li>\n", line(of))));
+        self.text += "</ul>\n</details>\n";
     }
 
     /// Writes a table. The table of the rules is long, and closed until it is opened.

@@ -42,6 +42,8 @@
     if (role === "reference") return "5 4";
     return String(role).endsWith("_at_least") ? "2 3" : null;
   };
+  // Stages differ from what is not measured.
+  const shade = (mark) => (mark.is_measured ? "var(--stage)" : "var(--span)");
   const points = (mark) => mark.x.map((x, i) => ({ x, y: mark.y[i] }));
   const lines = (spec) => spec.marks.filter((mark) => mark.kind === "line");
   const NINES = [1, 2, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
@@ -84,7 +86,7 @@
           x: "x", frameAnchor: "top", symbol: "triangle", rotate: 180, fill: "var(--bad)", r: 4,
         });
       case "span":
-        return Plot.rect([mark], { x1: "from", x2: "to", fill: "var(--span)", fillOpacity: 0.35 });
+        return Plot.rect([mark], { x1: "from", x2: "to", fill: shade(mark), fillOpacity: mark.is_measured ? 0.12 : 0.35 });
       default:
         return null;
     }
@@ -246,7 +248,7 @@
     const shown = spec.marks.filter((mark) => mark.kind !== "heat" && mark.name !== "");
     const list = element("ul", { class: "legend" });
     for (const mark of shown) {
-      const fill = { events: "var(--bad)", span: "var(--span)" }[mark.kind] ?? colour(mark.role);
+      const fill = { events: "var(--bad)", span: shade(mark) }[mark.kind] ?? colour(mark.role);
       const dashed = mark.kind === "line" && dashes(mark.role) ? " dashed" : "";
       const key = element("span", { class: `key ${mark.kind}${dashed}` });
       key.style.setProperty("--key", fill);

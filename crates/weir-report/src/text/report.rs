@@ -31,7 +31,7 @@ pub fn render(report: &Report, options: &TextOptions, out: &mut dyn Write) -> io
         for block in &section.blocks {
             match block {
                 Block::Line(line) => lines::unlabelled(line, &mut page),
-                Block::Entry(entry) => lines::labelled(entry, &mut page),
+                Block::Entry(entry) | Block::Folded(entry) => lines::labelled(entry, &mut page),
                 Block::Table(table) => {
                     table::write(table, options.histogram.unwrap_or(Bars::Ascii), &mut page);
                 }

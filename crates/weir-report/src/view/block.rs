@@ -9,6 +9,8 @@ pub enum Block {
     Line(Line),
     /// Lines with a label.
     Entry(Entry),
+    /// Lines that a page shows once they are opened; the label names them.
+    Folded(Entry),
     /// A table.
     Table(Table),
     /// A plot. Renderers of text leave it out.

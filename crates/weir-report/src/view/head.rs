@@ -1,5 +1,5 @@
-//! The first lines: the program, the target, the load in words, and when, where and by which
-//! command it ran.
+//! The first lines: the program, the target and the load in words. The last ones: when, where and
+//! by which command it ran.
 
 use std::iter;
 
@@ -39,9 +39,14 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
         let interruption = Fact::text(interruption).toned(Tone::Caution);
         blocks.push(Block::Line(Line::sentence(interruption)));
     }
+    blocks
+}
+
+/// When, where and by which command the run was made.
+pub(super) fn invocation(document: &Document) -> Vec<Block> {
     // The parts of a merged document have machines of their own.
     let machine = Some(&document.environment).filter(|_| document.parts.is_empty());
-    blocks.push(Block::facts("Started", started(&document.run.epoch, machine)));
+    let mut blocks = vec![Block::facts("Started", started(&document.run.epoch, machine))];
     blocks.extend(command(document).map(|line| Block::entry("Command", vec![line])));
     blocks
 }

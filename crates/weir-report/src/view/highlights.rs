@@ -1,11 +1,11 @@
 //! The few figures that a reader wants first.
 
 use weir_result::Document;
-use weir_result::document::Metric;
+use weir_result::document::Summary;
 use weir_result::quantile::Quantile;
 use weir_text::units::DurationColumn;
 
-use super::{CellValue, Entry, Fact, Line, Tone, percentiles, throughput};
+use super::{CellValue, Entry, Fact, Line, Tone, knee, percentiles, throughput};
 
 /// Percentiles among the highlights.
 const PERCENTILES: [f64; 2] = [50.0, 99.0];
@@ -20,12 +20,16 @@ pub(super) fn of(document: &Document) -> Vec<Entry> {
     let mut highlights: Vec<Entry> = rate.into_iter().collect();
     if document.accounting.ok > 0 {
         let (name, metric) = percentiles::of_load(document)[0];
-        let times = times(metric).into_iter();
+        // Requests that the limit in flight shed say nothing about a time.
+        let is_shed = document.accounting.shed > 0;
+        let name = if is_shed { format!("{name}, ok only") } else { name.to_owned() };
+        let times = times(if is_shed { &metric.ok } else { metric.headline() }).into_iter();
         highlights.extend(times.map(|(label, cell)| {
             entry(&format!("{label} {name}"), Fact::text(cell.text()).toned(cell.tone()))
         }));
     }
     highlights.extend(failures(document).map(|(label, fact)| entry(label, fact)));
+    highlights.extend(knee::highlight(document));
     highlights
 }
 
@@ -46,8 +50,7 @@ fn failures(document: &Document) -> impl Iterator<Item = (&'static str, Fact)> {
         .filter_map(|(label, fact)| Some((label, fact?)))
 }
 
-fn times(metric: &Metric) -> Vec<(String, CellValue)> {
-    let summary = metric.headline();
+fn times(summary: &Summary) -> Vec<(String, CellValue)> {
     let values = PERCENTILES.iter().filter_map(|p| summary.percentile(*p)).map(|of| {
         let (value, unit) = (Quantile { ns: of.ns, bound: of.bound }, DurationColumn::of(of.ns));
         (format!("p{}", of.p), CellValue::time(value, of.imprecise, unit))

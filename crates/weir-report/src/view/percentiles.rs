@@ -76,7 +76,9 @@ fn columns(document: &Document) -> Vec<TitledTimes<'_>> {
     // If failures hide the usual percentiles, the percentiles of `ok` requests get a column.
     let mut listed = LINES.iter().filter_map(|p| columns[0].1.percentile(*p));
     if listed.any(|value| matches!(value.bound, Bound::Lower | Bound::Unknown)) {
-        columns.insert(1, ("ok only", Cow::Borrowed(ok)));
+        // Where requests were shed by plan, they say nothing about the target.
+        let place = usize::from(document.accounting.shed == 0);
+        columns.insert(place, ("ok only", Cow::Borrowed(ok)));
     }
     columns.retain(|(_, summary)| summary.count > 0);
     columns
@@ -235,8 +237,10 @@ pub(super) fn legend(
         };
         columns.iter().any(|(_, summary)| is_marked(summary))
     };
-    let mut greatest = columns.iter().filter_map(|(_, summary)| summary.percentile(100.0));
-    let has_unknown = greatest.any(|value| value.bound == Bound::Unknown);
+    let has_greatest = |bound| {
+        let mut greatest = columns.iter().filter_map(|(_, summary)| summary.percentile(100.0));
+        greatest.any(|value| value.bound == bound)
+    };
     let mut legend = Vec::new();
     if has(Bound::Upper) {
         let rate = units::round_rate(document.throughput.completed_rps);
@@ -244,10 +248,10 @@ pub(super) fn legend(
         let in_flight = in_flight.unwrap_or_default();
         legend.push(format!("≤: upper bound, client overhead included; at {rate}{in_flight}"));
     }
-    if has(Bound::Lower) {
+    if has(Bound::Lower) || has_greatest(Bound::Lower) {
         legend.push(LOWER_BOUNDS.to_owned());
     }
-    if has_unknown || has(Bound::Unknown) {
+    if has_greatest(Bound::Unknown) || has(Bound::Unknown) {
         legend.push(UNKNOWN.to_owned());
     }
     legend.extend(uncertain(document, &columns[0].1, lines));
@@ -257,7 +261,8 @@ pub(super) fn legend(
 /// Explanations of `>` and of `unknown`.
 pub(super) const LOWER_BOUNDS: &str =
     ">: lower bound; failed requests count as slower than any response";
-const UNKNOWN: &str = "unknown: falls on a failed request, and client overhead inflates it";
+const UNKNOWN: &str =
+    "unknown: falls on a request without an end, which the client may have delayed";
 
 /// Mean number of requests in flight.
 fn in_flight(document: &Document) -> Option<f64> {

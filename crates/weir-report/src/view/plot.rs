@@ -169,7 +169,7 @@ pub enum Mark {
         /// Number of events at each position.
         count: Vec<u64>,
     },
-    /// A range of positions that is not part of the result.
+    /// A range of positions.
     Span {
         /// Name in the legend.
         name: String,
@@ -177,6 +177,8 @@ pub enum Mark {
         from: f64,
         /// End.
         to: f64,
+        /// True if it is part of the result, such as a stage.
+        is_measured: bool,
     },
     /// Horizontal bars, stacked in the order of the marks. The vertical axis has names.
     Bar {

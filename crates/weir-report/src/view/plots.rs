@@ -3,6 +3,7 @@
 mod breakdown;
 mod curve;
 mod heat;
+mod rate;
 mod server;
 pub(super) mod study;
 pub(super) mod time;
@@ -11,15 +12,16 @@ use weir_result::Document;
 
 use super::Plot;
 
+/// Plots what comes first on a page: the latency over time, the rates with the plan below it, and
+/// the latency against the rate where that changed.
+pub(super) fn over_time(document: &Document) -> impl Iterator<Item = Plot> {
+    let plots = [heat::latency(document), time::rates(document), rate::latency(document)];
+    plots.into_iter().flatten()
+}
+
 /// Plots the results of a run, as far as the document has data.
 pub(super) fn results(document: &Document) -> impl Iterator<Item = Plot> {
-    let plots = [
-        curve::latency(document),
-        heat::latency(document),
-        time::rates(document),
-        time::failures(document),
-        breakdown::latency(document),
-    ];
+    let plots = [curve::latency(document), time::failures(document), breakdown::latency(document)];
     plots.into_iter().flatten()
 }
 

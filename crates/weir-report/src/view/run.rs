@@ -10,10 +10,13 @@ use super::{
 impl Report {
     /// Builds the report of a document.
     pub fn of(document: &Document, detail: &Detail) -> Report {
-        let mut sections = vec![
-            Section { title: "Run", blocks: head::blocks(document) },
-            Section { title: "Verdict", blocks: verdict::blocks(document, detail) },
-        ];
+        // The answer comes first, pictures before it on a page; what explains it comes later.
+        let mut sections = vec![Section { title: "Run", blocks: head::blocks(document) }];
+        if detail.plots {
+            let plots = plots::over_time(document).map(Block::Plot);
+            sections.push(Section { title: "Over time", blocks: plots.collect() });
+        }
+        sections.push(Section { title: "Verdict", blocks: verdict::blocks(document, detail) });
         let mut results = throughput::blocks(document);
         if detail.course {
             results.extend(course::blocks(document));
@@ -36,7 +39,12 @@ impl Report {
         if detail.spectrum {
             sections.push(Section { title: "Spectrum", blocks: spectrum::blocks(document) });
         }
-        let mut details = details::blocks(document, detail);
+        let mut details = Vec::new();
+        if detail.verdict {
+            details.extend(verdict::reasons(document, detail));
+        }
+        details.extend(details::blocks(document, detail));
+        details.extend(head::invocation(document));
         if detail.plots {
             details.extend(plots::details(document).map(Block::Plot));
         }

@@ -3,7 +3,7 @@
 
 use weir_result::Document;
 use weir_result::document::{
-    Delivery, Grade, LimitedBy, RampKnee, StageSection, StageVerdict, Summary, TargetState,
+    Delivery, Grade, LimitedBy, StageSection, StageVerdict, Summary, TargetState,
 };
 use weir_result::quantile::{Bound, Quantile};
 use weir_text::setting::VERBOSE;
@@ -20,6 +20,9 @@ const COLUMNS: [(&str, f64); 3] = [("p50", 50.0), ("p99", 99.0), ("max", 100.0)]
 /// Sentences about stages that are printed without `verbose`.
 const SENTENCES_MAX: usize = 5;
 
+/// Least stages that share a sentence which then stands once.
+const SHARED_LEAST: usize = 2;
+
 /// Builds the table and the verdicts; none without stages. `explained` has the explanations of
 /// marks that precede them.
 pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) -> Vec<Block> {
@@ -28,7 +31,6 @@ pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) 
     }
     let mut blocks = vec![table(document, explained)];
     blocks.extend(verdicts(document, detail));
-    blocks.extend(knees(document, detail));
     blocks
 }
 
@@ -46,51 +48,58 @@ fn table(document: &Document, explained: &[Block]) -> Block {
     Block::Table(table)
 }
 
-/// Returns the verdicts on the stages that were not clean, or missed their plan.
+/// Returns the verdicts on the stages that were not clean, or missed their plan. A sentence that
+/// several stages share stands once, before those of single stages.
 fn verdicts(document: &Document, detail: &Detail) -> Option<Block> {
     let stages = document.stages.iter().enumerate();
-    let verdicts = stages.filter_map(|(index, stage)| Some((index, stage.verdict.as_ref()?)));
-    let notable: Vec<_> = verdicts.filter(|(_, verdict)| !is_plain(verdict)).collect();
-    let sentences = notable.iter().map(|(index, of)| format!("{}: {}", index + 1, in_words(of)));
-    entry("Stages", sentences.collect(), detail)
+    let verdicts = stages.filter_map(|(index, stage)| Some((index + 1, stage.verdict.as_ref()?)));
+    let notable = verdicts.filter(|(_, verdict)| !is_plain(verdict));
+    let said: Vec<_> = notable.map(|(number, verdict)| (number, sentences(verdict))).collect();
+    let with = |text: &String| -> Vec<usize> {
+        let with = said.iter().filter(|(_, sentences)| sentences.contains(text));
+        with.map(|(number, _)| *number).collect()
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for text in said.iter().flat_map(|(_, sentences)| sentences) {
+        let numbers = with(text);
+        let line = format!("{}: {text}", runs_of(&numbers));
+        if numbers.len() >= SHARED_LEAST && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    for (number, sentences) in &said {
+        let own = sentences.iter().filter(|text| with(text).len() < SHARED_LEAST);
+        let own: Vec<&str> = own.map(String::as_str).collect();
+        if !own.is_empty() {
+            lines.push(format!("{number}: {}", own.join("; ")));
+        }
+    }
+    entry("Stages", lines, detail)
 }
 
-/// Returns an entry with these sentences, one for a stage; the first ones if it is not verbose.
-fn entry(label: &str, sentences: Vec<String>, detail: &Detail) -> Option<Block> {
+/// Formats ascending numbers: `1 to 3, 5`.
+fn runs_of(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|one, next| one + 1 == *next);
+    let words = runs.map(|run| match run {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first} to {last}"),
+        [] => String::new(),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns an entry with these sentences; the first ones if it is not verbose.
+pub(super) fn entry(label: &str, sentences: Vec<String>, detail: &Detail) -> Option<Block> {
     let all = sentences.len();
     let shown = if detail.verbose { all } else { all.min(SENTENCES_MAX) };
     let sentences = sentences.into_iter().take(shown);
     let mut lines: Vec<Line> = sentences.map(|text| Line::item(Fact::text(text))).collect();
     if shown < all {
-        let more = Fact::counted((all - shown) as u64, "more stage");
+        let more = Fact::counted((all - shown) as u64, "more sentence");
         let fact = more.then(&format!(": {VERBOSE} shows all")).toned(Tone::Aside);
         lines.push(Line { form: Form::Remark, facts: vec![fact] });
     }
     (!lines.is_empty()).then(|| Block::entry(label, lines))
-}
-
-/// Returns the knees of ramps.
-fn knees(document: &Document, detail: &Detail) -> Option<Block> {
-    let stages = document.stages.iter().enumerate();
-    let knees = stages.filter_map(|(index, stage)| {
-        Some(format!("stage {}: {}", index + 1, knee_in_words(stage, &stage.knee?)))
-    });
-    entry("Knee", knees.collect(), detail)
-}
-
-/// Formats `998 to 1,003/s (95% interval): response times left 1.02 ms; limit server`, or
-/// `none up to 5,000/s`.
-fn knee_in_words(stage: &StageSection, knee: &RampKnee) -> String {
-    let Some((low, high)) = knee.low_rps.zip(knee.high_rps) else {
-        return format!("none up to {}", units::round_rate(knee.searched_rps));
-    };
-    let low = units::round_rate(low);
-    let low = low.trim_end_matches("/s");
-    let (high, floor) = (units::round_rate(high), units::duration(knee.floor_ns));
-    let limit = stage.verdict.as_ref().map(|verdict| verdict.limit.by);
-    let limit = limit.filter(|by| *by != LimitedBy::Unknown);
-    let limit = limit.map_or_else(String::new, |by| format!("; limit {}", by.in_words()));
-    format!("{low} to {high} (95% interval): response times left {floor}{limit}")
 }
 
 /// True if the verdict says nothing beyond the table.
@@ -100,19 +109,17 @@ fn is_plain(verdict: &StageVerdict) -> bool {
         && verdict.limit.by == LimitedBy::Rate
 }
 
-/// Formats the lines of a verdict that are not as a reader hopes.
-fn in_words(verdict: &StageVerdict) -> String {
-    let StageVerdict { grade, reason, target, load, limit } = verdict;
-    let mut parts = vec![match reason.is_empty() || *reason == target.text {
-        true => grade.in_words().to_owned(),
-        false => format!("{}, {reason}", grade.in_words()),
-    }];
-    parts.extend((target.state != TargetState::Ok).then(|| format!("target: {}", target.text)));
-    parts.extend((load.delivery != Delivery::AsPlanned).then(|| format!("load {}", load.text)));
+/// Returns the sentences of a verdict that say more than the table.
+fn sentences(verdict: &StageVerdict) -> Vec<String> {
+    let StageVerdict { reason, target, load, limit, .. } = verdict;
+    let reasons = reason.split("; ").filter(|text| !text.is_empty() && *text != target.text);
+    let mut sentences: Vec<String> = reasons.map(str::to_owned).collect();
+    sentences.extend((target.state != TargetState::Ok).then(|| format!("target: {}", target.text)));
+    sentences.extend((load.delivery != Delivery::AsPlanned).then(|| format!("load {}", load.text)));
     // The line `Limit` of the run has the evidence.
     let by = limit.by.in_words();
-    parts.extend((limit.by != LimitedBy::Rate).then(|| format!("limit {by}")));
-    parts.join("; ")
+    sentences.extend((limit.by != LimitedBy::Rate).then(|| format!("limit {by}")));
+    sentences
 }
 
 fn row(index: usize, stage: &StageSection, unit: DurationColumn) -> Row {
@@ -172,4 +179,18 @@ fn legend(document: &Document) -> Vec<String> {
         legend.push("±: 95% interval, of stages with a constant rate".to_owned());
     }
     legend
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_in_a_row_are_named_together() {
+        for (numbers, expected) in
+            [(&[1, 2, 3][..], "1 to 3"), (&[2], "2"), (&[1, 2, 5, 7, 8], "1 to 2, 5, 7 to 8")]
+        {
+            assert_eq!(runs_of(numbers), expected);
+        }
+    }
 }

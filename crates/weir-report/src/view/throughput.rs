@@ -50,16 +50,23 @@ fn rates(throughput: &Throughput) -> Vec<Fact> {
     facts
 }
 
-/// Formats `71,500/s ± 0.3%`: half the interval's width as a share of the rate, rounded up.
+/// Formats `71,500/s ± 0.3%`.
 fn within(rps: f64, interval: Option<RateInterval>) -> String {
     units::round_rate(rps) + &margin(rps, interval)
 }
 
-/// Formats ` ± 0.3%`; empty without an interval.
+/// Formats ` ± 0.3%`: half the interval's width as a share of the rate, rounded up. An interval
+/// that is wider than the rate has its ends, ` (0.0 to 25.3/s)`. Empty without an interval.
 pub(super) fn margin(rps: f64, interval: Option<RateInterval>) -> String {
     let Some(RateInterval { low_rps, high_rps }) = interval.filter(|_| rps > 0.0) else {
         return String::new();
     };
+    // The lower end is cut at 0.
+    let share = (high_rps - rps).max(rps - low_rps).max((high_rps - low_rps) / 2.0) / rps;
+    if share > 1.0 {
+        let low = units::rate(low_rps);
+        return format!(" ({} to {})", low.trim_end_matches("/s"), units::rate(high_rps));
+    }
     let share = (high_rps - low_rps) / 2.0 / rps;
     let share = (share * 1e4).ceil() / 1e4;
     format!(" ± {}", units::short_percent(share))

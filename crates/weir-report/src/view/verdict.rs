@@ -1,23 +1,31 @@
-//! The lines `Target`, `Load` and `Limit`, then the grade if it is not clean, and the findings that
-//! move the printed numbers most.
+//! The lines `Target`, `Load`, `Limit` and `Knee`; and, below the results that they explain, the
+//! grade if it is not clean, and the findings. One that does not change a number by a factor is
+//! folded.
 
 use weir_result::document::{
-    AgentSection, Delivery, FleetSection, Grade, LimitedBy, Rule, RuleOutcome, TargetState, Verdict,
+    AgentSection, Delivery, FleetSection, Grade, LimitedBy, Rule, RuleOutcome, Subject,
+    TargetState, Verdict,
 };
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 use weir_text::setting::VERBOSE;
 use weir_text::units;
 
-use super::{Block, Detail, Fact, Form, Line, Row, Table, TableKind, Tone};
+use super::{Block, Detail, Entry, Fact, Form, Line, Row, Table, TableKind, Tone, knee};
 
-/// Findings printed without `verbose`; one screen must have room for the numbers.
+/// Findings that are not folded; one screen must have room for the numbers.
 const FINDINGS_MAX: usize = 3;
+
+/// Share of a printed number from which a finding changed it by a factor.
+const FACTOR: f64 = 0.5;
 
 /// Missing parts that are named; more are counted.
 const PARTS_NAMED: usize = 8;
 
 pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     let mut blocks = Vec::new();
+    // Numbers that are useless have no reader.
+    let is_void = detail.verdict && document.verdict.grade == Grade::Void;
+    blocks.extend(grade(document).filter(|_| is_void).map(|of| Block::sentence("Grade", of)));
     blocks.extend(parts(document).map(|parts| Block::sentence("Parts", parts)));
     blocks.push(Block::sentence("Target", target(document)));
     blocks.push(Block::sentence("Load", load(document)));
@@ -25,11 +33,16 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     if !document.plan.is_idle() {
         blocks.push(Block::sentence("Limit", limit(document)));
     }
-    if detail.verdict {
-        blocks.extend(grade(document).map(|grade| Block::sentence("Grade", grade)));
-        blocks.extend(findings(document, detail.verbose));
-    }
+    blocks.extend(knee::blocks(document, detail));
     blocks
+}
+
+/// The grade if it is not clean, nor said above the numbers, and the findings.
+pub(super) fn reasons(document: &Document, detail: &Detail) -> Vec<Block> {
+    let is_void = document.verdict.grade == Grade::Void;
+    let grade = grade(document).filter(|_| !is_void);
+    let grade = grade.map(|grade| Block::sentence("Grade", grade));
+    grade.into_iter().chain(findings(document, detail)).collect()
 }
 
 /// Formats `2 of 3: part 3 is missing; the figures cover 66.7% of the load`, or of a fleet `2 of 3
@@ -130,20 +143,61 @@ fn grade(document: &Document) -> Option<Fact> {
     Some(Fact::text(text).toned(tone))
 }
 
-fn findings(document: &Document, verbose: bool) -> Option<Block> {
+/// Returns the findings. Those that change a number by a factor are shown, one of each subject; the
+/// others stand behind them if the report is verbose, and are folded on a page.
+fn findings(document: &Document, detail: &Detail) -> Vec<Block> {
     let verdict = &document.verdict;
     // The grade may already contain the sentence.
-    let fired = verdict.fired().filter(|rule| !verdict.reason.contains(&rule.text));
-    let fired: Vec<&Rule> = fired.collect();
-    let shown = if verbose { fired.len() } else { fired.len().min(FINDINGS_MAX) };
-    let mut lines: Vec<Line> =
-        fired[..shown].iter().map(|rule| Line::item(Fact::text(&rule.text))).collect();
-    if shown < fired.len() {
-        let more = Fact::counted((fired.len() - shown) as u64, "more finding");
-        let fact = more.then(&format!(": {VERBOSE} shows all")).toned(Tone::Aside);
-        lines.push(Line { form: Form::Remark, facts: vec![fact] });
+    let fired: Vec<&Rule> =
+        verdict.fired().filter(|rule| !verdict.reason.contains(&rule.text)).collect();
+    let shown = striking(document, &fired);
+    let is_shown = |rule: &&&Rule| shown.iter().any(|other| other.id == rule.id);
+    let folded: Vec<&Rule> = fired.iter().filter(|rule| !is_shown(rule)).copied().collect();
+    let item = |rule: &&Rule| Line::item(Fact::text(&rule.text));
+    let mut lines: Vec<Line> = shown.iter().map(item).collect();
+    let noun = if shown.is_empty() { "finding" } else { "more finding" };
+    let count = Fact::counted(folded.len() as u64, noun);
+    if detail.plots {
+        let open = (!lines.is_empty()).then(|| Block::entry("Findings", lines));
+        let lines: Vec<Line> = folded.iter().map(item).collect();
+        let is_closed = !lines.is_empty();
+        let closed = is_closed.then_some(Block::Folded(Entry { label: count.text, lines }));
+        return open.into_iter().chain(closed).collect();
     }
-    (!lines.is_empty()).then(|| Block::entry("Findings", lines))
+    match detail.verbose {
+        true => lines.extend(folded.iter().map(item)),
+        false if !folded.is_empty() => {
+            let lists = if folded.len() == 1 { "shows it" } else { "lists them" };
+            let fact = count.then(&format!(": {VERBOSE} {lists}")).toned(Tone::Aside);
+            let form = if lines.is_empty() { Form::Sentence } else { Form::Remark };
+            lines.push(Line { form, facts: vec![fact] });
+        }
+        false => {}
+    }
+    (!lines.is_empty()).then(|| Block::entry("Findings", lines)).into_iter().collect()
+}
+
+/// Returns the findings that void a run or change a number by a factor, the first of each subject:
+/// several about the client have one cause, and one remedy.
+fn striking<'r>(document: &Document, fired: &[&'r Rule]) -> Vec<&'r Rule> {
+    let is_late = document.verdict.load.delivery == Delivery::Late;
+    let mut shown: Vec<&Rule> = Vec::new();
+    for &rule in fired {
+        let is_striking = rule.outcome == RuleOutcome::Void || rule.weight >= FACTOR;
+        // The line `Load` says it.
+        let is_said = is_late && rule.id == "late-sends";
+        let is_first = shown.iter().all(|other| !is_of_one_side(other, rule));
+        if is_striking && !is_said && is_first && shown.len() < FINDINGS_MAX {
+            shown.push(rule);
+        }
+    }
+    shown
+}
+
+/// True if both rules are about the client with its machine, or about one other subject.
+fn is_of_one_side(one: &Rule, other: &Rule) -> bool {
+    let is_ours = |rule: &Rule| matches!(rule.subject, Subject::Client | Subject::Machine);
+    one.subject == other.subject || is_ours(one) && is_ours(other)
 }
 
 /// Every rule of the verdict with its figure and its limits, for any outcome.

@@ -16,7 +16,7 @@ fn html(report: &Report) -> String {
     for section in &report.sections {
         let block = |block: &Block| match block {
             Block::Line(line) => tag("p", &facts(&line.facts)),
-            Block::Entry(entry) => {
+            Block::Entry(entry) | Block::Folded(entry) => {
                 let lines = entry.lines.iter().map(|line| tag("dd", &facts(&line.facts)));
                 tag("dl", &(leaf("dt", &entry.label) + &lines.collect::<String>()))
             }

@@ -281,7 +281,7 @@ fn a_run_has_its_plots() {
     let document = fine(Fixture::open_loop(20_000)).evidence().document();
     let document = with_series(document, 12, 1.0);
     let plots =
-        ["latency-percentiles", "latency-over-time", "rates", "latency-breakdown", "in-flight"];
+        ["latency-over-time", "rates", "latency-percentiles", "latency-breakdown", "in-flight"];
     let probe = check("run", &document, &plots);
     let rows = probe["rows"].as_array().expect("rows");
     assert!(rows.len() == plots.len() && rows.iter().all(|rows| rows.as_u64() > Some(0)));
@@ -352,7 +352,7 @@ fn an_hour_is_a_page_of_600_kilobytes() {
     let page = Page::of("hour", &with_series(document, 3_602, 1.0));
     assert!(page.html.len() <= 600_000, "{} bytes", page.html.len());
     let plots =
-        ["latency-percentiles", "latency-over-time", "rates", "latency-breakdown", "in-flight"];
+        ["latency-over-time", "rates", "latency-percentiles", "latency-breakdown", "in-flight"];
     page.check("hour", &plots, &[LIGHT]);
 }
 

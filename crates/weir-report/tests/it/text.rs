@@ -6,14 +6,15 @@ use std::path::PathBuf;
 
 use crate::fixture::{Fixture, MS, S, fine, inflated, listed, renewing, shedding};
 use weir_report::text::Bars;
-use weir_report::{TextOptions, text};
+use weir_report::{TextOptions, html, text};
 use weir_result::document::{
-    AccessLogSection, Certificate, NginxSection, Polls, ProcessSection, ServerLoad, ServerSection,
+    AccessLogSection, Certificate, Grade, Limit, LimitedBy, NginxSection, Polls, ProcessSection,
+    ServerLoad, ServerSection, StageSection, StageVerdict,
 };
 use weir_result::{
     Arrivals, Callback, CallbackUsage, ConnectionStage, Document, ErrorKind, FailureCause,
     FailurePhase, HandshakeKind, Interval, Load, Measurements, Occupancy, Rate, ScriptUsage,
-    StampChoice, Tally, TlsCounts, TlsParameters,
+    StampChoice, Stops, Tally, TlsCounts, TlsParameters,
 };
 use weir_verdict::Assertion;
 
@@ -150,6 +151,84 @@ fn findings() {
     assert_eq!(findings.verdict.findings.len(), 4);
     golden("findings", &findings, &PLAIN);
     golden("findings_verbose", &findings, &TextOptions { verbose: true, ..PLAIN });
+}
+
+/// A first run beside the server: what weir and the server cost each other changes no number by a
+/// factor, so that the answer is not buried.
+#[test]
+fn findings_that_change_no_number_by_a_factor_are_folded() {
+    let late = |ns: u64| {
+        let fixture = fine(Fixture::open_loop(20_000)).evidence().with(move |parts| {
+            parts.measurements.workers[1].usage.run_delay_ns = Some(920 * MS);
+            parts.measurements.departures.displaced = 20_000;
+            let health = parts.health.as_mut().expect("watched");
+            health.stops = Some(Stops {
+                count: 2,
+                longest_ns: ns,
+                longest_at_ns: 3_000_000_000,
+                effective_ns: ns,
+                window_ns: ns,
+            });
+        });
+        fixture.document()
+    };
+    let text = print(&late(3 * MS), &PLAIN);
+    assert!(text.contains("\n  Findings      4 findings: `output.verbose` lists them\n"), "{text}");
+    // A stop of 6% of the window: one of the client's findings stands for all.
+    let text = print(&late(600 * MS), &PLAIN);
+    let shown = text.lines().filter(|line| line.trim_start().contains("- ")).count();
+    assert!(shown <= 1, "{text}");
+    let answer = text.lines().take(16).collect::<Vec<_>>().join("\n");
+    for part in ["Target", "Load", "Limit", "Throughput", "p50", "p99", "max"] {
+        assert!(answer.contains(part), "{part}: {text}");
+    }
+}
+
+/// Steps of 100 to 300/s, of which the target kept up with two.
+#[test]
+fn steps_name_where_the_target_fell_behind() {
+    let mut document = fine(Fixture::open_loop(20_000)).evidence().document();
+    document.plan.stages = weir_result::parse_stages("1s@100,1s@200,1s@300").expect("stages");
+    let whole = document.latency.response_time.ok.clone();
+    let stage = |nth: u64, completed: u64, by: LimitedBy| StageSection {
+        load: format!("1 s at {}/s", 100 * nth),
+        start_s: (nth - 1) as f64,
+        end_s: nth as f64,
+        planned: 100 * nth,
+        ok: 100 * nth,
+        completed,
+        planned_rps: 100.0 * nth as f64,
+        completed_rps: completed as f64,
+        backlog: 100 * nth - completed,
+        response_time: whole.clone(),
+        verdict: Some(StageVerdict {
+            grade: Grade::Bounded,
+            reason: "p99 is a bound; target degraded".to_owned(),
+            limit: Limit { by, text: String::new() },
+            ..StageVerdict::default()
+        }),
+        ..StageSection::default()
+    };
+    document.stages = vec![
+        stage(1, 100, LimitedBy::Rate),
+        stage(2, 200, LimitedBy::Rate),
+        stage(3, 240, LimitedBy::Server),
+    ];
+    let text = print(&document, &TextOptions { width: 120, ..PLAIN });
+    let knee =
+        "  Knee          kept up at 200.0/s, fell behind at 300.0/s (stage 3); limit server\n";
+    assert!(text.contains(knee), "{text}");
+    // What all stages share stands once.
+    assert_eq!(text.matches("p99 is a bound").count(), 1, "{text}");
+    assert!(text.contains("- 1 to 3: p99 is a bound\n"), "{text}");
+    assert!(text.contains("- 3: limit server\n"), "{text}");
+    let mut page = Vec::new();
+    html::write(&document, &PLAIN, &mut page).expect("memory can be written");
+    let page = String::from_utf8(page).expect("a page is UTF-8");
+    let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
+    let tile = "<dt>Knee</dt><dd><span class=\"main\">200.0 to 300.0/s</span>";
+    assert!(at(tile) < at("id=\"latency-by-rate\""));
+    assert!(at("id=\"latency-by-rate\"") < at("<dt>Target</dt>"));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use weir_result::document::{
     RuleUnit, Subject,
 };
 use weir_result::{Callback, Load};
-use weir_text::setting::{AGENTS, CONNECTIONS, RATE, THREADS};
+use weir_text::setting::{AGENTS, RATE, THREADS};
 use weir_text::units;
 
 pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
@@ -113,6 +113,10 @@ pub(crate) fn more_cpu(document: &Document) -> String {
     if !document.parts.is_empty() {
         return format!("use more machines ({AGENTS}), or lower the load");
     }
+    // What was tried is better advice than a rule of thumb.
+    if let Some(threads) = proven_threads(document) {
+        return format!("use {THREADS} {threads}");
+    }
     let plan = &document.plan;
     let cpus = document.environment.cpus_usable.unwrap_or(u32::MAX);
     let is_local = document.health.and_then(|health| health.is_server_local) == Some(true);
@@ -127,13 +131,21 @@ pub(crate) fn more_cpu(document: &Document) -> String {
             "leave the server a CPU ({THREADS} {fewer}), or use another machine for it"
         );
     }
-    if is_local {
-        return "use another machine for the server, or lower the load".to_owned();
+    // Fewer connections would contradict a limit by connections.
+    let is_open = matches!(plan.load, Load::OpenLoop { .. });
+    match (is_local, is_open) {
+        (true, true) => "use another machine for the server, or lower the load".to_owned(),
+        (true, false) => "use another machine for the server".to_owned(),
+        (false, true) => format!("lower {RATE}, or use a machine with more CPUs"),
+        (false, false) => "use a machine with more CPUs".to_owned(),
     }
-    match plan.load {
-        Load::OpenLoop { .. } => format!("lower {RATE}, or use a machine with more CPUs"),
-        Load::ClosedLoop => format!("lower {CONNECTIONS}, or use a machine with more CPUs"),
-    }
+}
+
+/// Returns the number of threads with which a trial carried more, or the same sooner.
+fn proven_threads(document: &Document) -> Option<u32> {
+    let proof = document.prove_client.as_ref().filter(|proof| proof.is_client_limited)?;
+    let cpus = document.environment.cpus_usable.unwrap_or(u32::MAX);
+    (cpus > document.plan.threads).then_some(proof.more_threads)
 }
 
 /// Judges the time in which connections had room for requests, by the integral of the requests in
@@ -266,11 +278,7 @@ fn more_threads(document: &Document, proof: &ProveClientSection) -> Rule {
     if !proof.is_client_limited {
         return measure.pass(value, evidence);
     }
-    let remedy = match document.environment.cpus_usable {
-        Some(cpus) if cpus <= document.plan.threads => more_cpu(document),
-        _ => format!("use {THREADS} {}", proof.more_threads),
-    };
-    measure.weight(1.0).fired(RuleOutcome::Bound, value, &evidence, &remedy)
+    measure.weight(1.0).fired(RuleOutcome::Bound, value, &evidence, &more_cpu(document))
 }
 
 /// Judges times so short that weir measures itself (METHOD 1.17).

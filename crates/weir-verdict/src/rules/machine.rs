@@ -194,11 +194,7 @@ fn clock(document: &Document) -> Rule {
 /// Judges the time for which the program, or one of its threads, could not run.
 fn client_stopped(document: &Document) -> Rule {
     let measure = Measure::new("client-stopped", "client stopped", Subject::Client, RuleUnit::Ns);
-    // Short stretches of one thread are no findings, and hide no stop of the program.
-    let mut of_thread = of_threads(document);
-    let long = of_thread.take_if(|lost| lost.ns as f64 > lost.finding_ns);
-    let lost = of_program(document).into_iter().chain(long).max_by_key(|lost| lost.ns);
-    let Some(lost) = lost.or(of_thread) else {
+    let Some(lost) = lost(document) else {
         return measure.unknown("the client's stops were not watched");
     };
     let window_ns = document.throughput.window_s * 1e9;
@@ -217,8 +213,25 @@ fn client_stopped(document: &Document) -> Rule {
     measure.weight(weight).judge(lost.ns as f64, &lost.evidence, "run again on a quiet machine")
 }
 
+/// Returns when the client lost the time that `client-stopped` is about, in seconds from t0; of
+/// several stops the longest counts.
+pub(crate) fn stopped_at_s(document: &Document) -> Option<f64> {
+    lost(document).map(|lost| lost.at_ns as f64 / 1e9)
+}
+
+/// Returns the time that the client lost; `None` if that was not watched.
+fn lost(document: &Document) -> Option<Lost> {
+    // Short stretches of one thread are no findings, and hide no stop of the program.
+    let mut of_thread = of_threads(document);
+    let long = of_thread.take_if(|lost| lost.ns as f64 > lost.finding_ns);
+    let lost = of_program(document).into_iter().chain(long).max_by_key(|lost| lost.ns);
+    lost.or(of_thread)
+}
+
 /// Time that the client lost.
 struct Lost {
+    /// Begin of the longest part, in nanoseconds from t0.
+    at_ns: i64,
     /// Whole time, in nanoseconds.
     ns: u64,
     /// Of it: time in which requests of the window could be delayed.
@@ -246,6 +259,7 @@ fn of_threads(document: &Document) -> Option<Lost> {
     let left_ns = ((document.throughput.window_s * 1e9) as u64).saturating_sub(at_ns);
     let (length, at) = (units::duration(ns), units::duration(at_ns));
     Some(Lost {
+        at_ns: at_ns as i64,
         ns,
         effective_ns: ns,
         window_ns: ns.min(left_ns),
@@ -272,6 +286,7 @@ fn of_program(document: &Document) -> Option<Lost> {
         ),
     };
     Some(Lost {
+        at_ns: stops.longest_at_ns,
         ns,
         effective_ns: stops.effective_ns,
         window_ns: stops.window_ns,

@@ -24,7 +24,7 @@ pub(crate) fn judge(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
     rules.extend(upload_windows(document));
     if document.plan.load != Load::ClosedLoop {
         rules.push(growing_backlog(document, limit));
-        rules.push(connection_waits(document));
+        rules.push(connection_waits(document, limit));
     }
     if let Some(server) = &document.server {
         rules.extend(server_count(server));
@@ -105,7 +105,7 @@ fn growth_in(span: &LoadSpan<'_>) -> Option<ValueInterval> {
 /// Judges the share of requests that waited for a connection to become free. While further ones may
 /// be opened a request waits for its opening, as a user does: those waits are none. Shed requests
 /// waited for nothing.
-fn connection_waits(document: &Document) -> Rule {
+fn connection_waits(document: &Document, limit: &Limit) -> Rule {
     let what = "connections all busy";
     let measure = Measure::new("connection-waits", what, Subject::Workload, RuleUnit::Share)
         .finding_at(WAITED_FINDING);
@@ -137,8 +137,12 @@ fn connection_waits(document: &Document) -> Rule {
             units::duration(opening_ns)
         ),
     };
-    let remedy = match opening_ns {
-        0 => format!("raise {CONNECTIONS} to offer the rate without waiting"),
+    let remedy = match (limit.by, opening_ns) {
+        // More connections would only wait elsewhere.
+        (LimitedBy::Server | LimitedBy::Network | LimitedBy::ClientCpu, _) => {
+            format!("offer less: the {} is the limit, not {CONNECTIONS}", limit.by.in_words())
+        }
+        (_, 0) => format!("raise {CONNECTIONS} to offer the rate without waiting"),
         _ => format!("begin with more connections ({CONNECTIONS})"),
     };
     measure.weight(share).judge(share, &evidence, &remedy)

@@ -40,7 +40,8 @@ pub(super) fn spans(document: &Document) -> Vec<Mark> {
             SeriesPhase::Measured => return None,
             SeriesPhase::Tail => "after the window",
         };
-        Some(Mark::Span { name: name.to_owned(), from: short(from), to: short(to) })
+        let name = name.to_owned();
+        Some(Mark::Span { name, from: short(from), to: short(to), is_measured: false })
     });
     named.chain(stages(document)).collect()
 }
@@ -57,6 +58,7 @@ fn stages(document: &Document) -> impl Iterator<Item = Mark> {
         name: format!("stage {}", index + 1),
         from: short(stage.start_s),
         to: short(stage.end_s),
+        is_measured: true,
     })
 }
 
@@ -190,7 +192,7 @@ mod tests {
             |count| Document { stages: (0..count).map(stage).collect(), ..Document::default() };
         let bands: Vec<Mark> = stages(&document(5)).collect();
         assert_eq!(bands.len(), 2);
-        assert!(matches!(&bands[1], Mark::Span { name, from, to }
+        assert!(matches!(&bands[1], Mark::Span { name, from, to, is_measured: true }
             if name == "stage 4" && (*from, *to) == (3.0, 4.0)));
         assert_eq!(stages(&document(31)).count(), 0, "stripes say nothing");
     }
