@@ -21,12 +21,32 @@ pub(super) struct PendingWork {
     pub(super) connects: Vec<(u32, u16, SockAddr)>,
     /// Connections to receive on; each once, if its `unarmed` is set.
     pub(super) receives: Vec<u32>,
-    /// Such connections that found no free buffer, in order of arrival.
-    pub(super) starved: VecDeque<u32>,
+    /// Such connections that found no free buffer, in order of arrival: those that filled none
+    /// before, and those that filled some.
+    pub(super) hungry: VecDeque<u32>,
+    pub(super) fed: VecDeque<u32>,
     pub(super) waker: bool,
 }
 
 impl PendingWork {
+    /// Records a connection that found no free buffer; `was_fed` if it had filled some.
+    pub(super) fn starve(&mut self, index: u32, was_fed: bool) {
+        if was_fed { self.fed.push_back(index) } else { self.hungry.push_back(index) }
+    }
+
+    /// True if connections that found no free buffer are to receive again.
+    pub(super) fn has_starved(&self) -> bool {
+        !self.hungry.is_empty() || !self.fed.is_empty()
+    }
+
+    /// Schedules receives on at most `count` of them, first on those that filled no buffer.
+    pub(super) fn feed(&mut self, count: usize) {
+        let PendingWork { receives, hungry, fed, .. } = self;
+        let first = hungry.len().min(count);
+        receives.extend(hungry.drain(..first));
+        receives.extend(fed.drain(..fed.len().min(count - first)));
+    }
+
     /// Submits cancels and closes, which come first in a submission: a receive or send recorded
     /// for the same connection is for its next socket.
     pub(super) fn submit_endings(&mut self, ring: &mut Ring) -> io::Result<()> {

@@ -22,7 +22,8 @@ const WATCHED: u32 = (libc::POLLIN | libc::POLLRDHUP) as u32;
 const ENDING: i32 = (libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR) as i32;
 
 /// Connections per submission that receive again after finding no free buffer. If all did, the
-/// first few would take all buffers again and the rest would fail again, each time.
+/// first few would take all buffers again and the rest would fail again, each time. Those that
+/// filled none come first, so that one whose bytes never end cannot take all buffers again.
 const FED: usize = 16;
 
 impl Uring {
@@ -31,7 +32,7 @@ impl Uring {
         !self.later.is_empty()
             || !self.connected.is_empty()
             || !self.core.failures.is_empty()
-            || !self.notes.starved.is_empty()
+            || self.notes.has_starved()
             || !self.notes.receives.is_empty()
             || (!self.waiting.is_empty() && self.core.numbers.are_left())
     }
@@ -46,10 +47,7 @@ impl Uring {
     }
 
     pub(super) fn prepare_receives(&mut self) -> io::Result<()> {
-        let starved = self.notes.starved.len().min(FED);
-        for index in self.notes.starved.drain(..starved) {
-            self.notes.receives.push(index);
-        }
+        self.notes.feed(FED);
         if self.polls {
             return self.prepare_polled();
         }
@@ -191,9 +189,10 @@ impl Uring {
                 None
             }),
             libc::ENOBUFS => {
+                let was_fed = self.was_fed(index);
                 let conn = &mut self.core.conns[index as usize];
                 if !std::mem::replace(&mut conn.own.unarmed, true) {
-                    self.notes.starved.push_back(index);
+                    self.notes.starve(index, was_fed);
                 }
                 None
             }
@@ -204,6 +203,15 @@ impl Uring {
             }
             errno => Some(self.fail(index, io::Error::from_raw_os_error(errno))),
         }
+    }
+
+    /// True if the receive that found no free buffer had filled one just before: its completions
+    /// are adjacent.
+    fn was_fed(&self, index: u32) -> bool {
+        let before = self.cursor.checked_sub(2).and_then(|at| self.ready.get(at));
+        before.is_some_and(|done| {
+            Token::unpack(done.word).index == index && cqueue::buffer_select(done.flags).is_some()
+        })
     }
 
     /// Reports the failed send of a connection on which nothing is left to receive.
