@@ -282,9 +282,8 @@ mod tests {
     #[test]
     fn bodies_are_read_in_the_forms_of_other_writers() {
         let request = |headers: &str, data: &str| {
-            let text = format!(
-                r#"{{"method": "POST", "url": "http://h/", "headers": {headers}, "postData": {data}}}"#
-            );
+            let line = r#""method": "POST", "url": "http://h/""#;
+            let text = format!(r#"{{{line}, "headers": {headers}, "postData": {data}}}"#);
             rows(&archive(&text)).unwrap_or_else(|error| panic!("{data}: {error}")).remove(0)
         };
         let row = request(

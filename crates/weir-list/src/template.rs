@@ -208,7 +208,7 @@ fn parse(kind: &str, argument: &str, whole: &str, table: Option<&Table>) -> Resu
         ("csv", column) => {
             let Some(table) = table else {
                 return Err(format!(
-                    "{{{{{whole}}}}}: there are no rows to take it from; give a CSV file with {ROWS}"
+                    "{{{{{whole}}}}}: there are no rows to take it from; give a CSV file by {ROWS}"
                 ));
             };
             table.column(column).map(Field::Column).ok_or_else(|| {

@@ -8,8 +8,8 @@ use crate::RowError;
 use crate::lines::Lines;
 
 /// The error of a line that is quoted for another shell.
-const OF_CMD: &str = "it is quoted for Windows' cmd (^): copy it as cURL for bash; text with ^ for a \
-                      POSIX shell belongs in '…'";
+const OF_CMD: &str = "it is quoted for Windows' cmd (^): copy it as cURL for bash; text with ^ for \
+                      a POSIX shell belongs in '…'";
 
 /// A command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -193,8 +193,8 @@ impl<R: BufRead> Scanner<'_, R> {
         code
     }
 
-    /// True if a `^` that was just read escapes what follows, as in Windows' cmd: a line's end, or a
-    /// character that cmd or its programs act on.
+    /// True if a `^` that was just read escapes what follows, as in Windows' cmd: a line's end, or
+    /// a character that cmd or its programs act on.
     fn is_of_cmd(&self) -> bool {
         self.peek().is_none_or(|next| "\"\\^&|<>(){}[]%!@#$".contains(next))
     }
@@ -319,7 +319,7 @@ mod tests {
             let error = all(text).expect_err(text);
             assert!(error.text.contains("a shell would"), "{text}: {error}");
         }
-        assert_eq!(all("a\nb 'c").expect_err("open").line, 2);
+        assert_eq!(all("a\nb 'c").expect_err("open").position, 2.into());
         assert!(all("a \\").is_err() && all("a \"b").is_err() && all(r"$'\ud800'").is_err());
         for text in [
             "curl ^\n",

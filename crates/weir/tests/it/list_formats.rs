@@ -162,7 +162,8 @@ fn commands_that_browsers_copy_run_as_they_are() {
 fn the_lines_of_siege_run_as_they_are() {
     let directory = Directory::new();
     write(&directory, "body.txt", "from a file");
-    let list = "http://shop.example/\nhttp://shop.example/notes POST {\"name\": \"ann\", \"price\": \"$5\"}\n\
+    let list = "http://shop.example/\n\
+                http://shop.example/notes POST {\"name\": \"ann\", \"price\": \"$5\"}\n\
                 http://shop.example/upload POST < BODY\n";
     let list = list.replace("BODY", &directory.file("body.txt"));
     let list = write(&directory, "siege.txt", &list);

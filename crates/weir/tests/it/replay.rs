@@ -147,8 +147,8 @@ fn logs_of_caddy_and_traefik_are_replayed() {
     let (directory, server) = (Directory::new(), Served::plainly());
     let caddy = |ts: &str, uri: &str| {
         format!(
-            "{{\"level\":\"info\",\"ts\":{ts},\"msg\":\"handled request\",\"request\":{{\"proto\":\
-             \"HTTP/1.1\",\"method\":\"GET\",\"host\":\"shop.test\",\"uri\":\"{uri}\"}},\"status\":200}}\n"
+            "{{\"level\":\"info\",\"ts\":{ts},\"msg\":\"handled request\",\"request\":{{\
+             \"method\":\"GET\",\"host\":\"shop.test\",\"uri\":\"{uri}\"}},\"status\":200}}\n"
         )
     };
     let traefik = |at: &str, path: &str| {
