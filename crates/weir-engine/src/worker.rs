@@ -48,6 +48,11 @@ const CLOSE_BATCH: u32 = 1024;
 /// Longest drain of an interrupted window, in nanoseconds.
 const INTERRUPTED_DRAIN_NS: u64 = 1_000_000_000;
 
+/// Time after the drain in which servers may still send messages: twice the longest service time,
+/// within these limits, in nanoseconds.
+const LISTEN_MIN_NS: u64 = 100_000_000;
+const LISTEN_MAX_NS: u64 = 2_000_000_000;
+
 /// Time between two looks for the row of a list in a closed loop, in nanoseconds.
 const STARVED_POLL_NS: u64 = 100_000;
 
@@ -175,17 +180,18 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     /// # Errors
     /// If the backend itself fails.
     fn run(mut self) -> io::Result<Measurements> {
-        let mut is_resolved = true;
+        let mut resolved_at = None;
         if self.connect()? {
             self.load()?;
-            is_resolved = self.is_resolved();
-            self.drain()?;
+            let is_resolved = self.is_resolved();
+            let drained_at = self.drain()?;
+            resolved_at = (!is_resolved).then_some(drained_at);
         }
         let end = self.close_all();
         let tcp = self.backend.tcp();
         self.pool.abandon(end);
         self.phases.drained_ns = end.0;
-        self.phases.resolved_ns = if is_resolved { self.phases.tail_end_ns } else { end.0 };
+        self.phases.resolved_ns = resolved_at.map_or(self.phases.tail_end_ns, |at| at.0);
         let list_wait_ns = self.source.starved_ns();
         self.phases.usage = WorkerUsage { list_wait_ns, ..self.stalls.usage() };
         let Timeline { t0, t1, .. } = *self.timeline();
@@ -504,18 +510,29 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         until
     }
 
-    /// Runs the rest of the drain: sends nothing more, and awaits the responses in flight.
-    fn drain(&mut self) -> io::Result<()> {
+    /// Runs the rest of the drain: sends nothing more, and awaits the responses in flight. Then
+    /// counts what servers still send, where that is listened for. Returns the end of the drain.
+    fn drain(&mut self) -> io::Result<Nanos> {
         self.stage.is_sending = false;
         self.backend.submit();
         self.pool.shared.record_open_at_end();
         let mut now = Nanos(self.phases.tail_end_ns);
-        let end = self.timeline().drain_end;
+        let (mut end, mut drained_at) = (self.timeline().drain_end, None);
         loop {
             // A stop request that was handled has set the drain's end.
             let stop_at = if self.stage.is_stopped { Nanos::MAX } else { self.control.stop_at() };
-            if self.pool.shared.connections.counts.in_flight == 0 || now >= end.min(stop_at) {
-                break;
+            let counts = &self.pool.shared.connections.counts;
+            let (in_flight, open) = (counts.in_flight, counts.open);
+            let is_over = now >= end.min(stop_at);
+            match drained_at {
+                None if in_flight == 0 || is_over => {
+                    drained_at = Some(now);
+                    self.pool.censor(now);
+                    end = now.after(listen_ns(self.job, self.pool.recorder().service_max_ns()));
+                    continue;
+                }
+                Some(drained_at) if is_over || open == 0 => return Ok(drained_at),
+                _ => {}
             }
             let until = self.pool.shared.connections.deadlines.next().min(end).min(stop_at);
             let until =
@@ -526,8 +543,6 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             self.expire(now.min(called_at));
             self.observe(now);
         }
-        self.pool.censor(now);
-        Ok(())
     }
 
     /// Closes every socket; returns the time at which that was done.
@@ -549,6 +564,16 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         }
         self.backend.submit().after
     }
+}
+
+/// Time after the drain in which messages of servers are counted: a pushed one that took the place
+/// of an echo leaves one over (METHOD 1.22). It is 0 unless echoes are told apart by their order.
+fn listen_ns(job: &Job, service_max_ns: u64) -> u64 {
+    if !job.plan.echoes_in_order() || job.ending.abandons {
+        return 0;
+    }
+    let longest_ns = job.plan.timeout_ns.min(LISTEN_MAX_NS);
+    service_max_ns.saturating_mul(2).max(LISTEN_MIN_NS).min(longest_ns)
 }
 
 /// Returns the kernel's counters in the document's terms.

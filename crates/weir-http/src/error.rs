@@ -87,9 +87,17 @@ protocol_errors! {
     BodyLengthMismatch = "body_length_mismatch", "the body is not as long as Content-Length";
     /// The peer sent too many frames without content, or too many parts of one header block.
     TooManyFrames = "too_many_frames", "the peer sent too many frames without content";
-    /// The response to the upgrade to WebSocket has status 101 without the fields that it needs, or
-    /// with an extension or a subprotocol that was not requested (RFC 6455 §4.1).
-    BadUpgrade = "bad_upgrade", "status 101 comes with wrong fields for WebSocket";
+    /// The response to the upgrade to WebSocket has status 101 without the fields `Upgrade` and
+    /// `Connection` that it needs (RFC 6455 §4.1).
+    BadUpgrade = "bad_upgrade", "status 101 comes without Upgrade: websocket, Connection: Upgrade";
+    /// `Sec-WebSocket-Accept` is missing, there twice, or not that of the key.
+    UpgradeAccept = "upgrade_accept",
+        "Sec-WebSocket-Accept is missing, there twice, or does not fit the key";
+    /// `Sec-WebSocket-Extensions` has an extension, or a parameter, that was not offered.
+    UpgradeExtension = "upgrade_extension",
+        "Sec-WebSocket-Extensions has what was not offered";
+    /// `Sec-WebSocket-Protocol` has a subprotocol that was not offered.
+    UpgradeProtocol = "upgrade_protocol", "Sec-WebSocket-Protocol has what was not offered";
     /// The upgrade to WebSocket was answered with status 2xx or 102: the server does not know it.
     UpgradeIgnored = "upgrade_ignored", "the server ignored the upgrade to WebSocket";
     /// The upgrade to WebSocket was answered with status 3xx.

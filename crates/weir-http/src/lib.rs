@@ -35,7 +35,7 @@ mod request_traits;
 mod response_event;
 
 pub use budget::BodyBudget;
-pub use client::{HeadCache, Http1};
+pub use client::{HeadCache, Http1, unfinished_response};
 pub use error::{ProtocolError, RequestError};
 pub use head::{Head, read_head};
 pub use message::connection_fields::is_of_connection;

@@ -116,6 +116,11 @@ pub trait Multiplexed: Debug + Send {
         None
     }
 
+    /// Returns the text that the peer gave with that reason, as it sent it; empty without one.
+    fn goaway_text(&self) -> &str {
+        ""
+    }
+
     /// True if the peer allows no stream at all on this connection.
     fn allows_no_streams(&self) -> bool;
 

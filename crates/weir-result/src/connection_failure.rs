@@ -46,6 +46,15 @@ impl ConnectionFailure {
 
 /// Describes what the peer did against a rule of the protocol.
 fn broken(rule: &str) -> String {
+    let field = match rule {
+        "upgrade_accept" => Some("Sec-WebSocket-Accept is missing, there twice or wrong"),
+        "upgrade_extension" => Some("Sec-WebSocket-Extensions has what was not offered"),
+        "upgrade_protocol" => Some("Sec-WebSocket-Protocol has what was not offered"),
+        _ => None,
+    };
+    if let Some(field) = field {
+        return format!("no upgrade to WebSocket: {field}");
+    }
     match (rule.strip_prefix("upgrade_"), rule.strip_prefix("upgrade_refused_")) {
         (_, Some(status)) => format!("upgrade to WebSocket refused: status {status}"),
         (Some(end), _) => format!("upgrade to WebSocket {end}"),

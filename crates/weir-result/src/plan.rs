@@ -251,6 +251,11 @@ impl Plan {
         self.websocket().is_some_and(|websocket| websocket.idle)
     }
 
+    /// True if each message of a WebSocket server counts as the echo of the oldest in flight.
+    pub fn echoes_in_order(&self) -> bool {
+        self.websocket().is_some_and(|websocket| !websocket.idle) && self.matched_by.is_none()
+    }
+
     /// Returns the name of the frame with which a server announces the end of a connection.
     pub fn goaway_name(&self) -> &'static str {
         if self.websocket().is_some() { "Close frame" } else { "GOAWAY" }

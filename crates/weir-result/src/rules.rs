@@ -79,9 +79,9 @@ pub(crate) fn same<T: PartialEq + Debug>(mine: &T, theirs: &T) {
 pub(crate) fn own<T>(_mine: &T, _theirs: &T) {}
 
 /// Adds counts under the same key.
-pub(crate) fn counts<K: Ord + Copy>(mine: &mut BTreeMap<K, u64>, theirs: &BTreeMap<K, u64>) {
+pub(crate) fn counts<K: Ord + Clone>(mine: &mut BTreeMap<K, u64>, theirs: &BTreeMap<K, u64>) {
     for (key, count) in theirs {
-        *mine.entry(*key).or_default() += count;
+        *mine.entry(key.clone()).or_default() += count;
     }
 }
 

@@ -34,7 +34,7 @@ mod post;
 mod start_gate;
 
 pub use access::MachineAccess;
-pub use before::preflight::ExchangeTrace;
+pub use before::preflight::{ExchangeTrace, TracedMessage};
 pub use before::selfcheck::NoiseFloor;
 pub use digest::sha256;
 pub use errors::{Error, ErrorCause, Interrupted, NoThread, NotStarted};

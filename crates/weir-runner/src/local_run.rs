@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
-use weir_engine::Job;
+use anyhow::{Context, Result, anyhow, bail};
+use weir_engine::{Job, ListRows, RequestList};
+use weir_http::Prepared;
 use weir_io::Nanos;
 use weir_result::document::{DocumentParts, Input, Probed, ProveClientSection, Run};
 use weir_result::{Document, MessageProtocol, MissExample, Note, Plan};
-use weir_text::setting::{DEBUG, PROVE_CLIENT, SCRIPT};
+use weir_text::setting::{DEBUG, LIST, PROVE_CLIENT, SCRIPT};
 
 use crate::after::figures::figures;
 use crate::after::remarks::remarks;
@@ -28,7 +29,7 @@ use crate::run::load::{Epoch, LoadEnds, LoadOutcome, carry_out};
 use crate::run::raw::{self, RawOutput, RawRun};
 use crate::run::witness::{self, Witness};
 use crate::runner::PreparedRun;
-use crate::spec::{RunSpec, WitnessChoice};
+use crate::spec::{BodySpec, RunSpec, WitnessChoice};
 use crate::start_gate::StartGate;
 use crate::watch::Watch;
 use crate::{after, digest};
@@ -57,29 +58,48 @@ impl LocalRun {
         Ok(probed.section.map(|section| section.service_time.p50_ns))
     }
 
-    /// Sends the run's request once, and nothing else.
+    /// Sends the run's request once, and nothing else: that of a row of its list, from 1, if one is
+    /// given.
     ///
     /// # Errors
     /// When the target makes a load impossible, or a script makes the requests.
-    pub(crate) fn debug(self, observer: &mut dyn Observer) -> Result<ExchangeTrace, Error> {
-        let Planned { draft, scripts, redaction, .. } = &self.planned;
+    pub(crate) fn debug(
+        mut self,
+        row: Option<u64>,
+        observer: &mut dyn Observer,
+    ) -> Result<ExchangeTrace, Error> {
+        let Planned { draft, scripts, redaction, lookup_ns, .. } = &mut self.planned;
         if scripts.is_some() {
             return Err(
                 anyhow!("{DEBUG} cannot be used with {SCRIPT}, which makes requests").into()
             );
+        }
+        if let Some(row) = row {
+            draft.job.request = request_of_row(draft.list.as_deref(), row)?;
+            // Those of the row that is sent first.
+            draft.job.expectations = None;
         }
         let wait = ServerWait::new(&self.spec.target);
         let sent = preflight::trace(draft, &self.spec.http, &wait, observer);
         let mut result = sent.map_err(anyhow::Error::from)?;
         let missed = result.checked.take().and_then(Result::err);
         let missed = missed.map(|it| format!("expected {}, found {}", it.expected, it.found));
+        let mut trace = result.trace.unwrap_or_default();
         let problem = missed.or(result.warning.map(|warning| warning.text));
-        let trace = result.trace.unwrap_or_default();
+        let problem = problem.or(trace.problem.take());
+        if let (true, Some(BodySpec::Text(json))) = (draft.calls.is_some(), &self.spec.request.body)
+        {
+            trace.request += &format!("{json}\n");
+        }
+        for message in &mut trace.messages {
+            message.text = redaction.lines(&message.text);
+        }
         let unconnected =
             trace.steps.is_empty().then(|| format!("cannot connect to {}", draft.endpoint));
         Ok(ExchangeTrace {
             request: redaction.lines(&trace.request),
             response: redaction.lines(&trace.response),
+            lookup_ns: *lookup_ns,
             problem: problem.or(unconnected).map(|text| redaction.text(&text)),
             ..trace
         })
@@ -267,6 +287,7 @@ impl LocalRun {
         for example in parts.measurements.miss_examples.values_mut() {
             self.planned.redaction.example(example);
         }
+        self.planned.redaction.reasons(&mut parts.measurements.connections.goaways);
         let (commit, scripts) = (self.commit.as_deref(), self.planned.scripts.as_ref());
         let given = Document {
             environment: environment::describe(job, epoch.clock, commit),
@@ -292,6 +313,28 @@ impl LocalRun {
             preflight_returned: preflight.returned,
             ..parts
         })?)
+    }
+}
+
+/// Returns the request of a row, from 1.
+///
+/// # Errors
+/// When there is no such row.
+fn request_of_row(list: Option<&RequestList>, row: u64) -> Result<Prepared> {
+    let list = list.with_context(|| format!("{DEBUG} {row} is a row of a list: give {LIST}"))?;
+    let index = row.checked_sub(1).with_context(|| format!("{DEBUG}: rows count from 1"))?;
+    match &list.rows {
+        ListRows::Prepared(rows) => {
+            let found = usize::try_from(index).ok().and_then(|index| rows.get(index));
+            let found =
+                found.with_context(|| format!("{DEBUG} {row}: {LIST} has {} rows", rows.len()));
+            Ok(found?.request.clone())
+        }
+        ListRows::Read(source) => {
+            let read = source.open().and_then(|mut rows| rows.read(index));
+            Ok(read.map_err(|error| anyhow!("{DEBUG} {row}: {error}"))?.request)
+        }
+        ListRows::Streamed(_) => bail!("{DEBUG} {row}: a stream has no rows before it is read"),
     }
 }
 

@@ -44,16 +44,18 @@ impl LocalRunner {
         Box::new(self.plan(spec, observer)?).run(&Interrupts::default(), None, observer)
     }
 
-    /// Sends the request of a run once, and nothing else. Returns the exchange, without secrets.
+    /// Sends the request of a run once, and nothing else: that of a row of its list, from 1, if one
+    /// is given. Returns the exchange, without secrets.
     ///
     /// # Errors
     /// When the run cannot be planned, or no request can be sent.
     pub fn debug(
         &self,
         spec: &RunSpec,
+        row: Option<u64>,
         observer: &mut dyn Observer,
     ) -> Result<ExchangeTrace, Error> {
-        self.plan(spec, observer)?.debug(observer)
+        self.plan(spec, observer)?.debug(row, observer)
     }
 
     /// Plans a run: resolves the target, reads the files, and loads and sets up the script. If the
@@ -93,7 +95,7 @@ impl LocalRunner {
         let address = Endpoint::Tcp(([127, 0, 0, 1], url.port()).into());
         let planned =
             plan_at(&spec, &url, None, &OnStuck::default(), &no_schema, |_| Ok(vec![address]))?;
-        Ok(planned.draft.0.plan)
+        Ok(planned.draft.job.plan)
     }
 
     /// Measures the noise floor of the specified client, without a target. `None` if a

@@ -92,6 +92,8 @@ settings! {
     DATA_MATCH "websocket.match" "Field that a message and its echo have in common",
     WS_BINARY "websocket.binary" "Sending messages as binary ones",
     WS_IDLE "websocket.idle" "Sending no message",
+    WS_FIRST "websocket.first" "First message of a connection",
+    WS_ACK "websocket.await" "Awaiting a message of the server",
     INSECURE "tls.insecure" "Accepting any certificate",
     CA_FILE "tls.ca_file" "File of trusted certificates",
     CERT "tls.cert" "File with the certificate of the client",

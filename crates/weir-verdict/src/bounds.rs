@@ -48,6 +48,30 @@ pub(crate) fn qualify(document: &mut Document) {
         throughput.bound = Bound::Lower;
         throughput.least_rps = Some(low.min(throughput.good_rps));
     }
+    if document.has_unmatched_pushes() {
+        forget_times(document);
+    }
+}
+
+/// Marks the times and the rate of echoes as unknown.
+fn forget_times(document: &mut Document) {
+    let Latency { response_time, service_time, first_byte, .. } = &mut document.latency;
+    let names = document.names.iter_mut();
+    let of_names = names.flat_map(|name| [&mut name.response_time, &mut name.service_time]);
+    let of_run = [response_time, service_time, first_byte].into_iter().chain(of_names);
+    let summaries =
+        of_run.flat_map(|metric| std::iter::once(&mut metric.ok).chain(&mut metric.all));
+    let stages = document.stages.iter_mut();
+    let of_stages = stages.flat_map(|stage| {
+        std::iter::once(&mut stage.response_time).chain(&mut stage.response_time_all)
+    });
+    for summary in summaries.chain(of_stages) {
+        summary.mean_bound = Bound::Unknown;
+        for value in &mut summary.percentiles {
+            (value.bound, value.range) = (Bound::Unknown, None);
+        }
+    }
+    (document.throughput.bound, document.throughput.least_rps) = (Bound::Unknown, None);
 }
 
 /// True if the client inflated a percentile or the greatest value.

@@ -20,7 +20,9 @@ pub(crate) fn of(
     if target.state == TargetState::Failed {
         return (Grade::Failed, target.text.clone());
     }
-    if document.accounting.planned == 0 && !document.plan.is_idle() {
+    // Held connections are measured by the window that they last.
+    let is_held = document.plan.is_idle() && document.throughput.window_s > 0.0;
+    if document.accounting.planned == 0 && !is_held {
         return (Grade::Void, "nothing was measured".to_owned());
     }
     let mut reasons = Vec::new();

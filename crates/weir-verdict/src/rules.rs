@@ -1,9 +1,10 @@
 //! The rules of the verdict (METHOD 1.9): about the client, its machine, the arrivals, the
-//! statistics, the parts, and about the server. A rule that lacks its data is `unknown`: it counts
-//! neither way.
+//! statistics, the parts, echoes, and about the server. A rule that lacks its data is `unknown`: it
+//! counts neither way.
 
 mod arrivals;
 mod client;
+mod echoes;
 mod machine;
 mod measure;
 mod parts;
@@ -17,7 +18,8 @@ pub(crate) use machine::stopped_at_s;
 pub(crate) use parts::worst as worst_of_parts;
 pub(crate) use server::judge as add_of_server;
 
-/// Judges the rules about the client, its machine, the arrivals, the statistics and the parts.
+/// Judges the rules about the client, its machine, the arrivals, the statistics, the parts and
+/// echoes.
 pub(crate) fn of(document: &Document) -> Vec<Rule> {
     let mut rules = Vec::new();
     client::judge(document, &mut rules);
@@ -25,6 +27,7 @@ pub(crate) fn of(document: &Document) -> Vec<Rule> {
     arrivals::judge(document, &mut rules);
     statistics::judge(document, &mut rules);
     parts::judge(document, &mut rules);
+    echoes::judge(document, &mut rules);
     rules
 }
 

@@ -44,6 +44,8 @@ const NAMES: &[(Setting, &str)] = &[
     (DATA_MATCH, "--match"),
     (WS_BINARY, "--ws-binary"),
     (WS_IDLE, "--ws-idle"),
+    (WS_FIRST, "--ws-first"),
+    (WS_ACK, "--ws-ack"),
     (INSECURE, "--insecure"),
     (CA_FILE, "--cacert"),
     (CERT, "--cert"),

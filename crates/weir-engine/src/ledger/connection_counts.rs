@@ -1,10 +1,16 @@
 //! Counts of one worker's connections, and the times that they took to open.
 
-use weir_http::{Multiplexed, PushedMessage, WindowWaits};
+use weir_http::{EndReason, Multiplexed, PushedMessage, WindowWaits};
 use weir_io::Nanos;
 use weir_result::{Connections, Histogram, Measurements, Tally, TlsCounts};
+use weir_text::printable;
 
 use crate::timeline::Timeline;
+
+/// Most characters that are kept of a peer's words for the end of a connection, and most different
+/// ends with such words of one worker: the others are counted by their reason alone.
+const REASON_CHARS_MAX: usize = 64;
+const REASONS_MAX: usize = 32;
 
 /// Counts of connections and their connect times.
 #[derive(Debug)]
@@ -94,12 +100,29 @@ impl ConnectionCounts {
         {
             counts.streams_allowed = allowed;
         }
-        if let Some(reason) = protocol.goaway() {
-            *counts.goaways.entry(reason.name).or_default() += 1;
-        }
         if protocol.allows_no_streams() {
             counts.without_streams += 1;
         }
+        if let Some(reason) = protocol.goaway() {
+            self.announced_end(reason, protocol.goaway_text());
+        }
+    }
+
+    /// Counts a connection whose end its peer announced with a reason, and with `text` in its own
+    /// words.
+    fn announced_end(&mut self, reason: &EndReason, text: &str) {
+        let counts = &mut self.counts.goaways;
+        let text: String = printable(text).chars().take(REASON_CHARS_MAX).collect();
+        let is_number = reason.name.bytes().all(|byte| byte.is_ascii_digit());
+        let name = match (text.is_empty(), is_number) {
+            (true, _) => reason.name.to_owned(),
+            (false, true) => format!("{} {text}", reason.name),
+            (false, false) => format!("{}: {text}", reason.name),
+        };
+        // A peer that makes up reasons fills no memory.
+        let is_kept = counts.len() < REASONS_MAX || counts.contains_key(&name);
+        let name = if is_kept { name } else { reason.name.to_owned() };
+        *counts.entry(name).or_default() += 1;
     }
 
     /// Adds the waits of request bodies on a connection for its peer's windows.

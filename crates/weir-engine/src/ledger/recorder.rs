@@ -219,6 +219,12 @@ impl Recorder {
         self.counts.sent.measured
     }
 
+    /// Returns the longest service time of a response so far.
+    pub(crate) fn service_max_ns(&self) -> u64 {
+        let Times { unwaited, waited, .. } = &self.times;
+        unwaited.service_ok.exact().max_ns.max(waited.service_ok.exact().max_ns)
+    }
+
     /// Counts the expectation that the response to `exchanges` identical exchanges missed. They end
     /// as `bad_response` next, so that kinds add up to that class.
     #[cold]

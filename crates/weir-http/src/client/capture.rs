@@ -237,6 +237,13 @@ impl Capture {
         ReceivedResponse { status, head, body, is_cut, call }
     }
 
+    /// Returns the current response as far as it was received; its head is complete.
+    pub(crate) fn unfinished(&self, status: u16) -> ReceivedResponse<'_> {
+        let Completed { head_end, body_end, .. } = self.last();
+        let (head, body) = (&self.heads[head_end..], &self.bodies[body_end..]);
+        ReceivedResponse { status, head, body, is_cut: self.is_cut, call: None }
+    }
+
     /// Returns the last completed response; its end is the start of the current one.
     fn last(&self) -> Completed {
         self.completed.last().copied().unwrap_or_default()

@@ -3,7 +3,7 @@
 
 use super::capture::Capture;
 use super::{Http1, ResponseElement};
-use crate::{ProtocolError, ResponseEvent};
+use crate::{ProtocolError, ReceivedResponse, ResponseEvent};
 
 impl Http1 {
     /// Like [`Http1::receive`]. Separate from it, so that storing costs nothing if unused: the
@@ -81,4 +81,17 @@ impl Http1 {
             capture.forget_completed();
         }
     }
+}
+
+/// Returns the current response of a connection as far as it was received; `None` outside its body,
+/// or if responses are not kept.
+pub fn unfinished_response(protocol: &Http1) -> Option<ReceivedResponse<'_>> {
+    match protocol.phase {
+        ResponseElement::Fixed
+        | ResponseElement::ChunkLine
+        | ResponseElement::ChunkData
+        | ResponseElement::UntilClose => {}
+        _ => return None,
+    }
+    Some(protocol.extra.as_ref()?.capture.as_ref()?.unfinished(protocol.status))
 }

@@ -48,12 +48,16 @@ struct WsSession {
     ping: Option<Vec<u8>>,
     /// Code of the server's Close frame.
     closed: Option<CloseCode>,
+    /// Reason in that frame, which has at most 123 bytes.
+    closed_text: String,
     /// True once a Close frame was sent.
     has_closed: bool,
     error: Option<ProtocolError>,
     captures: Option<Box<Capture>>,
     /// Interim responses before the upgrade.
     interim_responses: u64,
+    /// Messages of the last call, if they are kept.
+    received: Vec<Vec<u8>>,
     /// Messages of the last call that the server sent by itself.
     pushed: Vec<PushedMessage>,
     /// Time of the last such message on this socket.
@@ -66,6 +70,8 @@ enum UpgradeState {
     Idle,
     /// The upgrade is requested; with the begin of its response.
     Requested(UpgradeKey, Vec<u8>),
+    /// The upgrade is accepted, and the server's first message is missing.
+    Awaiting,
     Done,
 }
 
@@ -81,10 +87,12 @@ impl WsClient {
             out: Vec::new(),
             ping: None,
             closed: None,
+            closed_text: String::new(),
             has_closed: false,
             error: None,
             captures: None,
             interim_responses: 0,
+            received: Vec::new(),
             pushed: Vec::new(),
             pushed_ns: None,
         };
@@ -104,15 +112,21 @@ impl WsClient {
         })
     }
 
+    /// Returns the messages in the bytes of the last call, if they are kept.
+    pub fn received(&self) -> &[Vec<u8>] {
+        &self.session.received
+    }
+
     /// Returns the memory that the server has caused it to hold, in bytes: at most the limit of a
     /// message, the growth of its buffer and 64 KiB.
     pub fn held_bytes(&self) -> usize {
         let opening = match &self.session.opening {
             UpgradeState::Requested(_, received) => received.capacity(),
-            UpgradeState::Idle | UpgradeState::Done => 0,
+            UpgradeState::Idle | UpgradeState::Awaiting | UpgradeState::Done => 0,
         };
         let ping = self.session.ping.as_ref().map_or(0, Vec::capacity);
-        self.reader.held_bytes() + self.session.sent.held_bytes() + opening + ping
+        let text = self.session.closed_text.capacity();
+        self.reader.held_bytes() + self.session.sent.held_bytes() + opening + ping + text
     }
 }
 
@@ -144,10 +158,8 @@ impl Multiplexed for WsClient {
     }
 
     fn request(&mut self, request: &Arc<Request>, _now_ns: u64) -> RequestId {
-        let WsSession { options, masks, sent, out, .. } = &mut self.session;
-        let opcode = if options.is_binary { Opcode::BINARY } else { Opcode::TEXT };
-        push_frame(out, opcode, true, Some(masks.next_mask()), request.body());
-        RequestId(sent.push(request.body()))
+        self.session.push_message(request.body());
+        RequestId(self.session.sent.push(request.body()))
     }
 
     fn cancel(&mut self, id: RequestId, _now_ns: u64) {
@@ -164,10 +176,11 @@ impl Multiplexed for WsClient {
         session.error.map_or(Ok(()), Err)?;
         session.forget_responses();
         session.pushed.clear();
+        session.received.clear();
         let mut opened = Vec::new();
         let frames = match session.opening {
-            UpgradeState::Done => bytes,
-            _ => {
+            UpgradeState::Awaiting | UpgradeState::Done => bytes,
+            UpgradeState::Idle | UpgradeState::Requested(..) => {
                 session.receive_opening(bytes, &mut opened).inspect_err(|error| {
                     session.error = Some(*error);
                 })?;
@@ -182,7 +195,10 @@ impl Multiplexed for WsClient {
             }
             WsEvent::Ping(content) => session.receive_ping(content),
             WsEvent::Pong(_) => {}
-            WsEvent::Close(code) => session.receive_close(code, events),
+            WsEvent::Close(code, reason) => {
+                session.closed_text = reason.to_owned();
+                session.receive_close(code, events);
+            }
         });
         *begun_ns = reader.is_within_message().then_some(first_ns);
         read.map_err(|fault| session.fail(fault))
@@ -210,6 +226,7 @@ impl Multiplexed for WsClient {
         session.sent.clear();
         session.out.clear();
         (session.ping, session.closed, session.error) = (None, None, None);
+        session.closed_text.clear();
         session.has_closed = false;
         session.pushed_ns = None;
         session.forget_responses();
@@ -239,6 +256,10 @@ impl Multiplexed for WsClient {
         self.session.closed.map(CloseCode::reason)
     }
 
+    fn goaway_text(&self) -> &str {
+        &self.session.closed_text
+    }
+
     fn allows_no_streams(&self) -> bool {
         false
     }
@@ -247,9 +268,9 @@ impl Multiplexed for WsClient {
         WindowWaits::default()
     }
 
-    /// Queues a Close frame, unless the connection is not open or one was sent.
+    /// Queues a Close frame, unless the upgrade is not accepted or one was sent.
     fn close(&mut self) {
-        if self.is_open() {
+        if self.is_open() || self.session.opening == UpgradeState::Awaiting {
             self.session.push_close(CloseCode::NORMAL);
         }
     }
@@ -278,10 +299,22 @@ impl WsSession {
             }
             options.upgrade.check(&head, key)?;
             rest.extend_from_slice(&received[head_bytes..]);
-            *opening = UpgradeState::Done;
+            *opening = match options.awaits_message {
+                true => UpgradeState::Awaiting,
+                false => UpgradeState::Done,
+            };
+            if let Some(first) = options.first.clone() {
+                self.push_message(&first);
+            }
             break;
         }
         Ok(())
+    }
+
+    fn push_message(&mut self, content: &[u8]) {
+        let WsSession { options, masks, out, .. } = self;
+        let opcode = if options.is_binary { Opcode::BINARY } else { Opcode::TEXT };
+        push_frame(out, opcode, true, Some(masks.next_mask()), content);
     }
 
     /// Matches a message that began to arrive at `first_ns`.
@@ -291,6 +324,13 @@ impl WsSession {
         (first_ns, now_ns): (u64, u64),
         events: &mut Vec<StreamEvent>,
     ) {
+        if self.options.keeps_messages {
+            self.received.push(content.to_vec());
+        }
+        if self.opening == UpgradeState::Awaiting {
+            self.opening = UpgradeState::Done;
+            return;
+        }
         let Some(id) = self.sent.take_match(content) else {
             let gap_ns = self.pushed_ns.replace(now_ns).map(|before_ns| now_ns - before_ns);
             self.pushed.push(PushedMessage { bytes: content.len() as u64, gap_ns });

@@ -17,10 +17,7 @@ macro_rules! close_codes {
             pub fn reason(self) -> &'static EndReason {
                 match self.0 {
                     $($number => &EndReason { name: $name, reset_code: $reset },)*
-                    4000..=4999 => &EndReason {
-                        name: "4000-4999 Application",
-                        reset_code: "closed_by_application",
-                    },
+                    number @ OTHER_MIN..=4999 => &OTHER[usize::from(number - OTHER_MIN)],
                     _ => &EndReason { name: "Other", reset_code: "closed_other" },
                 }
             }
@@ -57,6 +54,48 @@ close_codes! {
     BAD_GATEWAY = 1014, "1014 Bad Gateway", "closed_1014";
 }
 
+/// First code that frameworks (3000 to 3999) and applications (4000 to 4999) choose.
+const OTHER_MIN: u16 = 3000;
+
+const OTHER_COUNT: usize = 2_000;
+
+/// The names of these codes, such as `closed_4401`.
+static RESET_CODES: [[u8; 11]; OTHER_COUNT] = {
+    let mut names = [*b"closed_0000"; OTHER_COUNT];
+    let mut at = 0;
+    while at < OTHER_COUNT {
+        let mut rest = OTHER_MIN as usize + at;
+        let mut place = names[at].len();
+        while rest > 0 {
+            place -= 1;
+            names[at][place] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        at += 1;
+    }
+    names
+};
+
+/// The reasons of these codes, whose names are the numbers alone.
+static OTHER: [EndReason; OTHER_COUNT] = {
+    const EMPTY: EndReason = EndReason { name: "", reset_code: "" };
+    let mut reasons = [EMPTY; OTHER_COUNT];
+    let mut at = 0;
+    while at < OTHER_COUNT {
+        let reset_code = text(&RESET_CODES[at]);
+        reasons[at] = EndReason { name: reset_code.split_at("closed_".len()).1, reset_code };
+        at += 1;
+    }
+    reasons
+};
+
+const fn text(bytes: &'static [u8]) -> &'static str {
+    match str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => panic!("letters and digits are UTF-8"),
+    }
+}
+
 impl CloseCode {
     /// True if a Close frame may have it.
     pub fn is_sendable(self) -> bool {
@@ -77,7 +116,11 @@ mod tests {
             assert!(!CloseCode(code).is_sendable(), "{code}");
         }
         assert_eq!(CloseCode(1001).reason().reset_code, "closed_1001");
-        assert_eq!(CloseCode(4321).reason().reset_code, "closed_by_application");
-        assert_eq!(CloseCode(3000).reason().name, "Other");
+        for number in 3000..5000 {
+            let EndReason { name, reset_code } = CloseCode(number).reason();
+            assert_eq!(*name, number.to_string());
+            assert_eq!(*reset_code, format!("closed_{number}"));
+        }
+        assert_eq!(CloseCode(2999).reason().name, "Other");
     }
 }

@@ -121,18 +121,27 @@ impl UpgradeRequest {
         }
         let value = |name| head.header(name).unwrap_or_default();
         let is_websocket = value("upgrade").eq_ignore_ascii_case(b"websocket");
-        let is_accepted = value("sec-websocket-accept") == accept_of(key);
-        let has_extension = head.header("sec-websocket-extensions").is_some();
+        if !is_websocket || !has_token(value("connection"), b"upgrade") {
+            return Err(ProtocolError::BadUpgrade);
+        }
+        if !values(head, "sec-websocket-accept").eq([&accept_of(key)[..]]) {
+            return Err(ProtocolError::UpgradeAccept);
+        }
+        if values(head, "sec-websocket-extensions").next().is_some() {
+            return Err(ProtocolError::UpgradeExtension);
+        }
         let is_requested =
             |name: &[u8]| self.protocols.iter().any(|requested| requested.as_bytes() == name);
-        let has_protocol = head.header("sec-websocket-protocol").is_none_or(is_requested);
-        let is_valid = is_websocket
-            && has_token(value("connection"), b"upgrade")
-            && is_accepted
-            && !has_extension
-            && has_protocol;
-        if is_valid { Ok(()) } else { Err(ProtocolError::BadUpgrade) }
+        let mut protocols = values(head, "sec-websocket-protocol");
+        let is_offered = protocols.next().is_none_or(is_requested) && protocols.next().is_none();
+        if is_offered { Ok(()) } else { Err(ProtocolError::UpgradeProtocol) }
     }
+}
+
+/// Returns the values of all fields of a name.
+fn values<'a>(head: &'a Head<'_>, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    let fields = head.headers.iter().filter(move |(known, _)| known.eq_ignore_ascii_case(name));
+    fields.map(|(_, value)| &**value)
 }
 
 /// True if a list of tokens, separated by commas, has `token`, in whatever case.
@@ -210,9 +219,17 @@ mod tests {
         let bad = Err(ProtocolError::BadUpgrade);
         assert_eq!(check(|text| text.replace("Upgrade: w", "Upgrade: x")), bad);
         assert_eq!(check(|text| text.replace("Connection: Upgrade", "Connection: close")), bad);
+        let bad = Err(ProtocolError::UpgradeAccept);
         assert_eq!(check(|text| text.replace("Accept: ", "Accept: x")), bad);
+        assert_eq!(check(|text| text.replace("Sec-WebSocket-Accept", "A")), bad);
+        const TWICE: &str = "\r\nsec-websocket-accept: x\r\n\r\n";
+        assert_eq!(check(|text| text.replace("\r\n\r\n", TWICE)), bad);
+        let bad = Err(ProtocolError::UpgradeProtocol);
         assert_eq!(check(|text| text.replace(": log", ": other")), bad);
+        const PROTOCOL: &str = "\r\nSec-WebSocket-Protocol: chat\r\n\r\n";
+        assert_eq!(check(|text| text.replace("\r\n\r\n", PROTOCOL)), bad);
         const EXTENSION: &str = "\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n";
+        let bad = Err(ProtocolError::UpgradeExtension);
         assert_eq!(check(|text| text.replace("\r\n\r\n", EXTENSION)), bad);
         let refused = Err(ProtocolError::UpgradeNotFound);
         assert_eq!(check(|text| text.replace(" 101 ", " 404 ")), refused);

@@ -1,5 +1,7 @@
 //! Options of the client.
 
+use std::sync::Arc;
+
 use super::handshake::UpgradeRequest;
 use super::message_key::MessageKey;
 use crate::Prepared;
@@ -15,6 +17,14 @@ pub struct WsOptions {
     pub key: Option<MessageKey>,
     /// True if no message is sent: the connection is only held.
     pub is_idle: bool,
+    /// Content of a message that is sent once per connection, before all others.
+    pub first: Option<Arc<[u8]>>,
+    /// True if a connection is open only once the server has sent a message, after the first one if
+    /// there is one. It counts as part of the opening.
+    pub awaits_message: bool,
+    /// True if the messages of the server are kept, for
+    /// [`WsClient::received`](super::WsClient::received).
+    pub keeps_messages: bool,
     /// Most bytes of a message of the server.
     pub message_bytes_max: usize,
 }
@@ -31,6 +41,9 @@ impl WsOptions {
             is_binary: false,
             key: None,
             is_idle: false,
+            first: None,
+            awaits_message: false,
+            keeps_messages: false,
             message_bytes_max: WsOptions::MESSAGE_BYTES_MAX,
         }
     }

@@ -25,8 +25,9 @@ pub enum WsEvent<'a> {
     Ping(&'a [u8]),
     /// A Pong with this content.
     Pong(&'a [u8]),
-    /// A Close frame with this code, [`CloseCode::NO_STATUS`] without one. It is the last event.
-    Close(CloseCode),
+    /// A Close frame with this code, [`CloseCode::NO_STATUS`] without one, and the reason. It is
+    /// the last event.
+    Close(CloseCode, &'a str),
 }
 
 /// Reader of one direction of a connection, after the handshake.
@@ -208,7 +209,8 @@ impl WsReader {
                 Opcode::PING => on_event(WsEvent::Ping(content)),
                 Opcode::PONG => on_event(WsEvent::Pong(content)),
                 _ => {
-                    on_event(WsEvent::Close(code_of(content)?));
+                    let (code, reason) = code_of(content)?;
+                    on_event(WsEvent::Close(code, reason));
                     self.is_closed = true;
                 }
             }
@@ -232,11 +234,11 @@ impl WsReader {
     }
 }
 
-/// Returns the code of a Close frame.
-fn code_of(content: &[u8]) -> Result<CloseCode, WsFault> {
+/// Returns the code and the reason of a Close frame.
+fn code_of(content: &[u8]) -> Result<(CloseCode, &str), WsFault> {
     let Some((code, reason)) = content.split_first_chunk() else {
         return match content.is_empty() {
-            true => Ok(CloseCode::NO_STATUS),
+            true => Ok((CloseCode::NO_STATUS, "")),
             false => Err(WsFault::FRAME),
         };
     };
@@ -244,6 +246,6 @@ fn code_of(content: &[u8]) -> Result<CloseCode, WsFault> {
     match str::from_utf8(reason) {
         _ if !code.is_sendable() => Err(WsFault::FRAME),
         Err(_) => Err(WsFault::TEXT),
-        Ok(_) => Ok(code),
+        Ok(reason) => Ok((code, reason)),
     }
 }

@@ -40,7 +40,7 @@ impl WsServer {
         let read = reader.read(bytes, |event| {
             match event {
                 WsEvent::Ping(content) => *ping = Some(content.to_vec()),
-                WsEvent::Close(code) => *closed = Some(code),
+                WsEvent::Close(code, _) => *closed = Some(code),
                 WsEvent::Message { .. } | WsEvent::Pong(_) => {}
             }
             on_event(event);

@@ -91,11 +91,23 @@ fn growth(document: &Document) -> Option<Fact> {
     Some(Fact::text(format!("{text}, {grown} opened during the load")))
 }
 
+/// Most reasons that are named.
+const REASONS_MAX: usize = 5;
+
 /// Reasons for which the server announced the end of connections.
 fn goaways(document: &Document) -> Option<Fact> {
     let connections = &document.connections;
     let reason = |(name, count): (&String, &u64)| format!("{name} {}", units::count(*count));
-    let reasons: Vec<String> = connections.goaways.iter().map(reason).collect();
+    let mut counts: Vec<(&String, &u64)> = connections.goaways.iter().collect();
+    let others = match counts.len().saturating_sub(REASONS_MAX) {
+        0 => 0,
+        _ => {
+            counts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+            counts.split_off(REASONS_MAX).into_iter().map(|(_, count)| count).sum()
+        }
+    };
+    let mut reasons: Vec<String> = counts.into_iter().map(reason).collect();
+    reasons.extend((others > 0).then(|| format!("for other reasons {}", units::count(others))));
     let is_planned = |name: &str| name == "NO_ERROR" || name.starts_with("1000 ");
     let is_error = connections.goaways.keys().any(|name| !is_planned(name));
     let frame = document.plan.goaway_name();

@@ -80,7 +80,10 @@ fn load_with(plan: &Plan, allowed: Option<u64>) -> Vec<Fact> {
     let replay = plan.replay_in_words();
     let is_idle = plan.is_idle();
     let kind = match plan.load {
-        Load::ClosedLoop if is_idle => Fact::text("no messages"),
+        Load::ClosedLoop if is_idle => match plan.websocket().and_then(|it| it.first_bytes) {
+            Some(_) => Fact::text("listening"),
+            None => Fact::text("no messages"),
+        },
         Load::ClosedLoop => match plan.connection_stages.len() {
             0 => Fact::text("closed loop"),
             stages => {
@@ -112,6 +115,9 @@ fn load_with(plan: &Plan, allowed: Option<u64>) -> Vec<Fact> {
     }
     if plan.pipeline > 1 {
         facts.push(Fact::named("pipeline", plan.pipeline));
+    }
+    if let Some(bytes) = plan.websocket().and_then(|websocket| websocket.first_bytes) {
+        facts.push(Fact::named("first message of", units::bytes(bytes.into())));
     }
     match (plan.request.method.as_str(), plan.request.body_bytes) {
         _ if plan.list.is_some() || is_idle => {}
@@ -238,7 +244,11 @@ fn early_end(document: &Document) -> String {
     let window_s = document.throughput.window_s;
     if window_s <= 0.0 {
         let is_connecting = sent.warmup + sent.measured + sent.tail == 0;
-        let when = if is_connecting { "while connecting" } else { "during the warm-up" };
+        let when = match is_connecting {
+            true if document.plan.is_idle() => "before the window",
+            true => "while connecting",
+            false => "during the warm-up",
+        };
         return format!("interrupted {when}: nothing was measured");
     }
     let measured = units::duration_of_seconds(window_s);

@@ -252,7 +252,10 @@ pub(super) fn legend(
         legend.push(LOWER_BOUNDS.to_owned());
     }
     if has_greatest(Bound::Unknown) || has(Bound::Unknown) {
-        legend.push(UNKNOWN.to_owned());
+        legend.push(match document.has_unmatched_pushes() {
+            true => "unknown: pushed messages may have counted as echoes".to_owned(),
+            false => UNKNOWN.to_owned(),
+        });
     }
     legend.extend(uncertain(document, &columns[0].1, lines));
     legend

@@ -2,6 +2,7 @@
 
 use weir_result::Document;
 use weir_result::document::{RateInterval, Throughput};
+use weir_result::quantile::Bound;
 use weir_text::units;
 
 use super::{Block, Fact, Tone};
@@ -28,7 +29,7 @@ pub(super) fn main(document: &Document) -> Option<Fact> {
 }
 
 /// Returns the rate: `20,000/s ± 0.3%`, or `≥ 71,200/s` and `measured 71,500/s ± 0.3%` if it is a
-/// bound; with the rate of all responses if some were bad.
+/// bound (`unknown` if it is none); with the rate of all responses if some were bad.
 fn rates(throughput: &Throughput) -> Vec<Fact> {
     let measured = within(throughput.good_rps, throughput.good_interval);
     let all_are_good = throughput.good == throughput.completed;
@@ -40,6 +41,9 @@ fn rates(throughput: &Throughput) -> Vec<Fact> {
         Some(least) => {
             let least = format!("≥ {}", units::rate_at_least(least));
             vec![good(least), Fact::named("measured", measured)]
+        }
+        None if throughput.bound == Bound::Unknown => {
+            vec![good("unknown".to_owned()), Fact::named("measured", measured)]
         }
         None => vec![good(measured)],
     };

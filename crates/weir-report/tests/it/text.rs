@@ -712,8 +712,8 @@ fn http2() {
         let m = &mut parts.measurements;
         (1..=1_000).for_each(|k| m.opening.record(k * 10_000));
         let connections = &mut m.connections;
-        connections.goaways.insert("NO_ERROR", 12_345);
-        connections.goaways.insert("ENHANCE_YOUR_CALM", 3);
+        connections.goaways.insert("NO_ERROR".to_owned(), 12_345);
+        connections.goaways.insert("ENHANCE_YOUR_CALM".to_owned(), 3);
         (connections.window_waits, connections.window_wait_ns) = (20_000, 6 * S);
         let busy_ns = u128::from(985 * S);
         let capacity_ns = u128::from(1_000 * S);

@@ -54,10 +54,11 @@ counters! {
     counter left: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Connections of HTTP/2 or WebSocket whose end the server announced, by the name of the
     /// reason.
-    measured goaways: BTreeMap<&'static str, u64> => rules::counts;
+    measured goaways: BTreeMap<String, u64> => rules::counts;
     /// Connections of HTTP/2 whose end the server announced (GOAWAY), by the reason as in RFC 9113
     /// §7; of several, the last that is an error. Of WebSocket by the code of the server's Close
-    /// frame with its name, `1001 Going Away`. They may be among `closed_by_peer` and
+    /// frame with its name and up to 64 characters of its reason, `1001 Going Away: restart` or
+    /// `4401 token expired`, of the first 32 per worker. They may be among `closed_by_peer` and
     /// `failures`. Absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     stored goaways: BTreeMap<String, u64>;

@@ -73,6 +73,12 @@ pub struct PartWindow {
 }
 
 impl Document {
+    /// True if messages that a WebSocket server pushed may have counted as echoes, so that no time
+    /// of an echo is known.
+    pub fn has_unmatched_pushes(&self) -> bool {
+        self.plan.echoes_in_order() && self.connections.pushed > 0
+    }
+
     /// Numbers of the parts that are missing, from 1; none unless the document is merged.
     pub fn missing_parts(&self) -> impl Iterator<Item = u32> {
         let present: BTreeSet<u32> =

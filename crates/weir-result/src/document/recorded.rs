@@ -60,10 +60,7 @@ impl Recorded {
         for (kind, count) in std::mem::take(&mut measurements.connections.failures) {
             add_failures(&mut failures, &[ConnectionFailure::of(kind, count)]);
         }
-        let goaways = std::mem::take(&mut measurements.connections.goaways)
-            .into_iter()
-            .map(|(reason, count)| (reason.to_owned(), count))
-            .collect();
+        let goaways = std::mem::take(&mut measurements.connections.goaways);
         let phases = std::mem::take(&mut measurements.workers)
             .into_iter()
             .map(|worker| Phases { part, ..Phases::from(&worker) })

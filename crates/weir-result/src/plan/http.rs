@@ -39,7 +39,7 @@ pub struct Http2Plan {
 }
 
 /// Options of WebSocket. A request is a message, and its response the echo.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebSocketPlan {
     /// Greatest number of messages in flight on one connection, 1 to 128.
@@ -47,9 +47,15 @@ pub struct WebSocketPlan {
     /// True if messages are binary, else they are texts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub binary: bool,
-    /// True if no message is sent.
+    /// True if no message is sent but the first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub idle: bool,
+    /// Bytes of the message that is sent once on each connection, before all others; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_bytes: Option<u32>,
+    /// True if a connection is open only once the server has sent a message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub awaits_message: bool,
 }
 
 impl HttpPlan {

@@ -13,6 +13,9 @@ use crate::run::health::ephemeral_port_count;
 use crate::run::load::LoadOutcome;
 use crate::spec::RunSpec;
 
+/// Most reasons of ended connections that an error names.
+const REASONS_MAX: usize = 3;
+
 /// The error of a run that ended before its warm-up because no connection could be opened.
 pub(crate) fn no_server(spec: &RunSpec, job: &Job, outcome: &LoadOutcome) -> Option<Note> {
     if !outcome.is_unconnected {
@@ -25,18 +28,21 @@ pub(crate) fn no_server(spec: &RunSpec, job: &Job, outcome: &LoadOutcome) -> Opt
     };
     let failures = &outcome.parts.measurements.connections.failures;
     let is_tls = failures.keys().any(|kind| matches!(kind.cause, FailureCause::Tls(_)));
+    let has_response = failures.keys().any(|kind| matches!(kind.cause, FailureCause::Protocol(_)));
     let mut reasons: Vec<String> =
         failures.iter().map(|(kind, count)| ConnectionFailure::of(*kind, *count).text).collect();
     reasons.dedup();
     let goaways = outcome.parts.measurements.connections.goaways.keys();
     let ended: Vec<String> = goaways
+        .take(REASONS_MAX)
         .map(|reason| format!("the server ended the connection ({}: {reason})", plan.goaway_name()))
         .collect();
-    let remedy = match reasons.is_empty() && !ended.is_empty() {
+    let remedy = match (has_response, !ended.is_empty()) {
         _ if is_tls => "check the server's TLS",
-        true if plan.websocket().is_some() => "check the server",
-        true => "check the server's limits of HTTP/2",
-        false => "start the server",
+        (true, _) => "check the URL and the server",
+        (false, true) if plan.websocket().is_some() => "check the server",
+        (false, true) => "check the server's limits of HTTP/2",
+        (false, false) => "start the server",
     };
     reasons.extend(ended);
     let failure = format!("cannot connect to {address}: {}", reasons.join(", "));

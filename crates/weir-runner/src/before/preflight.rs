@@ -1,8 +1,10 @@
 //! The preflight: one request before the load. A load against a redirect or an error page does not
 //! measure what its user expects.
 
+mod debug;
 mod event_stream;
 mod link;
+mod message_log;
 pub(crate) mod reflection;
 mod result;
 mod streams;
@@ -27,11 +29,12 @@ use crate::prepare::http;
 use crate::prepare::server_wait::ServerWait;
 use crate::spec::HttpSpec;
 use event_stream::begins_events;
-use link::Link;
-use result::READ_MAX_BYTES;
+use link::{Link, is_late};
+use result::{READ_MAX_BYTES, describe};
+use upgrade::UpgradeFault;
 
 pub(crate) use result::PreflightResult;
-pub use trace::ExchangeTrace;
+pub use trace::{ExchangeTrace, TracedMessage};
 
 /// Timeout of the preflight, in nanoseconds: a server that never responds must not delay the run.
 const PATIENCE_NS: u64 = 2_000_000_000;
@@ -53,19 +56,23 @@ enum PreflightFailure {
 
 impl PreflightFailure {
     /// Returns the failure of a connect or a TLS handshake.
-    fn of_connect(draft: &Draft, error: &io::Error) -> PreflightFailure {
-        let reason = reason(draft, error);
+    fn of_connect(draft: &Draft, error: &io::Error, is_traced: bool) -> PreflightFailure {
+        let reason = reason(draft, error, is_traced);
         let text = format!("cannot connect to {}: {reason}", draft.endpoint);
         of_tls(error).unwrap_or(PreflightFailure::Connect { text, is_late: is_late(error) })
     }
 
     /// Returns the failure of an exchange: one that no request could escape, or a missing response.
-    fn of_exchange(draft: &Draft, error: &io::Error) -> PreflightFailure {
-        match error.get_ref().and_then(|cause| cause.downcast_ref()) {
+    fn of_exchange(draft: &Draft, error: &io::Error, is_traced: bool) -> PreflightFailure {
+        let cause = error.get_ref();
+        if let Some(fault) = cause.and_then(|cause| cause.downcast_ref::<UpgradeFault>()) {
+            return PreflightFailure::Refused(fault.to_string());
+        }
+        match cause.and_then(|cause| cause.downcast_ref()) {
             Some(ProtocolError::TlsRecord) => plain_to_tls(draft),
             Some(ProtocolError::BadPreface) => not_http2(draft),
             _ => of_tls(error).unwrap_or_else(|| {
-                let reason = reason(draft, error);
+                let reason = reason(draft, error, is_traced);
                 let text = format!("no valid response from {}: {reason}", draft.plan.url);
                 PreflightFailure::NoResponse(text)
             }),
@@ -137,16 +144,17 @@ fn run_into(
     observer: &mut dyn Observer,
 ) -> Result<PreflightResult, NoServer> {
     let engine = Engine::named(draft.plan.io.name()).unwrap_or(Engine::Epoll);
+    let is_traced = result.trace.is_some();
     let attempt = || {
         let attempt = Attempt { draft, http, may_send, result: &mut result };
         weir_io::open(engine, one_connection(), attempt)
-            .unwrap_or_else(|error| Err(PreflightFailure::of_connect(draft, &error)))
+            .unwrap_or_else(|error| Err(PreflightFailure::of_connect(draft, &error, is_traced)))
     };
     let failure = match wait.retry(attempt, observer) {
         Ok(_) if result.blames_scheme && speaks_tls(draft) => plain_to_tls(draft),
         Ok(response) => {
             if let Some(refusal) = response.as_ref().and_then(|it| refusal(draft, it)) {
-                return Err(NoServer(refusal));
+                return refused(result, refusal);
             }
             let is_expected = matches!(result.checked, Some(Ok(())));
             let warning = response.as_ref().filter(|_| !is_expected).and_then(status_note);
@@ -158,7 +166,7 @@ fn run_into(
         Err(failure) => failure,
     };
     match failure {
-        PreflightFailure::Refused(text) => Err(NoServer(text)),
+        PreflightFailure::Refused(text) => refused(result, text),
         _ if wait.is_enabled() => Err(wait.give_up(failure, "start the server")),
         // With several destinations, the others may still respond.
         PreflightFailure::Connect { is_late: true, .. } if draft.destinations.len() < 2 => {
@@ -171,6 +179,15 @@ fn run_into(
             Ok(PreflightResult { warning, ..result })
         }
     }
+}
+
+/// Returns the failure of a server that makes a load impossible; with a trace, the exchange shows
+/// it.
+fn refused(result: PreflightResult, text: String) -> Result<PreflightResult, NoServer> {
+    if result.trace.as_ref().is_none_or(|trace| trace.request.is_empty()) {
+        return Err(NoServer(text));
+    }
+    Ok(PreflightResult { warning: Some(Note::new("refused", text)), ..result })
 }
 
 /// One attempt, on the engine of the load. Counts the request that it sends, and keeps the HTTP
@@ -188,8 +205,9 @@ impl OnBackend for Attempt<'_> {
     fn run<B: Backend>(self, mut backend: B) -> Self::Output {
         let Attempt { draft, http, may_send, result } = self;
         let started = backend.now();
-        let failed = |error| PreflightFailure::of_connect(draft, &error);
-        let until = started.after(patience_ns(draft));
+        let is_traced = result.trace.is_some();
+        let failed = |error| PreflightFailure::of_connect(draft, &error, is_traced);
+        let until = started.after(patience_ns(draft, is_traced));
         let mut link =
             Link::connect(backend, draft.plan.connection.source(0), &draft.endpoint, until)
                 .map_err(failed)?;
@@ -213,14 +231,19 @@ impl OnBackend for Attempt<'_> {
         let response = match version {
             HttpPlan::Http2(http2) => {
                 let request = Arc::new(draft.request.request(draft.plan.target.scheme.as_str()));
-                streams::exchange(&mut link, draft, (&request, http2), started, result)
+                let exchange = if is_traced { debug::http2 } else { streams::exchange };
+                exchange(&mut link, draft, (&request, http2), started, result)
             }
             HttpPlan::WebSocket(websocket) => {
                 upgrade::exchange(&mut link, draft, websocket, started, result)
             }
+            HttpPlan::Http10 | HttpPlan::Http11 if is_traced => {
+                debug::http1(&mut link, draft, started, result)
+            }
             HttpPlan::Http10 | HttpPlan::Http11 => exchange(&mut link, draft, started, result),
         };
-        let response = response.map_err(|error| PreflightFailure::of_exchange(draft, &error))?;
+        let failed = |error| PreflightFailure::of_exchange(draft, &error, is_traced);
+        let response = response.map_err(failed)?;
         Ok(Some(Preflight { address: draft.endpoint.to_string(), ..response }))
     }
 }
@@ -262,14 +285,9 @@ fn exchange<B: Backend>(
 ) -> io::Result<Preflight> {
     result.sent += 1;
     link.send(draft.request.bytes())?;
-    if let Some(trace) = &mut result.trace {
-        trace.sent_http1(draft.request.bytes());
-    }
-    result.step("request sent", started, link.now());
     let mut protocol = Http1::new(1);
-    let checks = draft.expectations.as_ref().map_or(Interest::Status, |it| it.interest());
-    let (interest, budget) = result.interest(checks, &draft.body_budget);
-    protocol.set_interest(interest, &budget);
+    let interest = draft.expectations.as_ref().map_or(Interest::Status, |it| it.interest());
+    protocol.set_interest(interest, &draft.body_budget);
     protocol.request(draft.request.traits());
     let (mut received, mut responses) = (Vec::new(), Vec::new());
     while responses.is_empty() && received.len() < READ_MAX_BYTES {
@@ -279,7 +297,6 @@ fn exchange<B: Backend>(
             _ => protocol.receive(&bytes, &mut responses),
         };
         received.extend_from_slice(&bytes);
-        result.step("first byte", started, link.now());
         result.has_events = begins_events(&received);
         if responses.is_empty() && result.has_events {
             break;
@@ -292,10 +309,6 @@ fn exchange<B: Backend>(
         }
     }
     let elapsed_ns = link.now().since(started);
-    if let (Some(trace), false) = (&mut result.trace, responses.is_empty()) {
-        trace.received("HTTP/1.1", &protocol.response(0));
-        trace.step("last byte", started, link.now());
-    }
     let body_bytes = responses.first().map(|response| response.body_bytes);
     if let (Some(checks), Some(response)) = (&draft.expectations, responses.first()) {
         let missed = match interest {
@@ -304,7 +317,7 @@ fn exchange<B: Backend>(
         };
         result.checked = Some(missed.map_or(Ok(()), Err));
     }
-    let response = describe(&received, body_bytes, protocol, elapsed_ns)?;
+    let response = describe(&received, body_bytes, &protocol, elapsed_ns)?;
     let text = String::from_utf8_lossy(&received).to_ascii_lowercase();
     let is_plain = draft.tls.is_none() && response.status == 400;
     result.blames_scheme = is_plain && (text.contains("https") || text.contains("ssl"));
@@ -342,7 +355,7 @@ impl OnBackend for Hello<'_> {
     type Output = bool;
 
     fn run<B: Backend>(self, mut backend: B) -> bool {
-        let until = backend.now().after(patience_ns(self.0));
+        let until = backend.now().after(patience_ns(self.0, false));
         let received =
             Link::connect(backend, self.0.plan.connection.source(0), &self.0.endpoint, until)
                 .and_then(|mut link| {
@@ -354,49 +367,15 @@ impl OnBackend for Hello<'_> {
     }
 }
 
-/// Describes the final response head among the received bytes.
-fn describe(
-    received: &[u8],
-    body_bytes: Option<u64>,
-    protocol: Http1,
-    elapsed_ns: u64,
-) -> io::Result<Preflight> {
-    let mut rest = received;
-    while let Some(head) = weir_http::read_head(rest).map_err(io::Error::other)? {
-        if (100..200).contains(&head.status) {
-            rest = &rest[head.bytes..];
-            continue;
-        }
-        let text = |name| head.header(name).map(|value| String::from_utf8_lossy(value).into());
-        let unread = protocol.discardable();
-        return Ok(Preflight {
-            status: head.status,
-            http_version: head.version.to_owned(),
-            server: text("server"),
-            location: text("location"),
-            // The length of a body that is too long to read is in the head.
-            body_bytes: body_bytes.or_else(|| {
-                let is_known = (1..u64::MAX).contains(&unread);
-                is_known.then(|| unread + (rest.len() - head.bytes) as u64)
-            }),
-            address: String::new(),
-            elapsed_ns,
-        });
-    }
-    Err(io::Error::other("the response head is incomplete"))
-}
-
-fn reason(draft: &Draft, error: &io::Error) -> String {
+fn reason(draft: &Draft, error: &io::Error, is_traced: bool) -> String {
     match is_late(error) {
-        true => format!("timeout after {}", units::exact_duration(patience_ns(draft))),
+        true => format!("timeout after {}", units::exact_duration(patience_ns(draft, is_traced))),
         false => error.to_string(),
     }
 }
 
-fn patience_ns(draft: &Draft) -> u64 {
-    PATIENCE_NS.min(draft.plan.timeout_ns)
-}
-
-fn is_late(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+/// Returns the longest time of an attempt: that of the user for the exchange of `--debug`.
+fn patience_ns(draft: &Draft, is_traced: bool) -> u64 {
+    let most_ns = if is_traced { u64::MAX } else { PATIENCE_NS };
+    most_ns.min(draft.plan.timeout_ns)
 }

@@ -2,10 +2,13 @@
 //! job, which nothing changes afterwards.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use weir_engine::{Job, ObserverFactory};
+use weir_grpc::Method;
 use weir_result::{HttpPlan, Plan};
 
+use crate::prepare::grpc::GrpcCalls;
 use crate::prepare::http;
 
 /// Body size, in bytes, from which the kernel discards bodies unread.
@@ -14,13 +17,19 @@ const DISCARD_FROM_BYTES: u64 = 32 * 1024;
 /// A job whose plan has no HTTP version if the server chooses it. Its TLS offers each version that
 /// the plan allows.
 #[derive(Debug)]
-pub(crate) struct Draft(pub(crate) Job);
+pub(crate) struct Draft {
+    pub(crate) job: Job,
+    /// Calls of gRPC that its requests are; `None` if they are others.
+    pub(crate) calls: Option<GrpcCalls>,
+    /// Message that is sent once on each WebSocket connection, before all others.
+    pub(crate) first_message: Option<Arc<[u8]>>,
+}
 
 impl Deref for Draft {
     type Target = Job;
 
     fn deref(&self) -> &Job {
-        &self.0
+        &self.job
     }
 }
 
@@ -30,6 +39,11 @@ impl Draft {
     pub(crate) fn is_open(&self) -> bool {
         let is_http1 = matches!(self.plan.http, Some(HttpPlan::Http10 | HttpPlan::Http11));
         self.tls.is_some() && !is_http1
+    }
+
+    /// Returns the method of its calls, if their schema is known.
+    pub(crate) fn grpc_method(&self) -> Option<&Method> {
+        self.calls.as_ref().and_then(GrpcCalls::method)
     }
 
     /// Returns the job for a server that chose `chosen`, where the plan has no HTTP version, and
@@ -44,12 +58,12 @@ impl Draft {
         let http = self.plan.http.or(chosen);
         let plan = Plan { http, ..self.plan.clone() };
         Job {
-            protocol: http::protocol(&plan, &self.request),
+            protocol: http::protocol(&plan, &self.request, self.first_message.as_ref()),
             plan,
             discard: body_bytes.is_some_and(|bytes| bytes >= DISCARD_FROM_BYTES),
             tls: self.tls.clone().map(|tls| tls.offering(http::alpn(http))),
             observers,
-            ..self.0.clone()
+            ..self.job.clone()
         }
     }
 }
@@ -66,7 +80,8 @@ mod tests {
         let plan = Plan { load: Load::ClosedLoop, http, ..Plan::default() };
         let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
         let request = Prepared::http1("GET", "/", "h", &[], None).expect("a request");
-        Draft(Job::new(plan, endpoint, request))
+        let job = Job::new(plan, endpoint, request);
+        Draft { job, calls: None, first_message: None }
     }
 
     #[test]

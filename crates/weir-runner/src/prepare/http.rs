@@ -1,6 +1,8 @@
 //! The HTTP version of a run, or WebSocket: the one that the specification gives or, over TLS, the
 //! one that the server chooses by ALPN (RFC 7301). It is decided once, before the load.
 
+use std::sync::Arc;
+
 use anyhow::{Result, bail};
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::ws::WsClient;
@@ -129,11 +131,15 @@ pub(crate) fn agreed(
 }
 
 /// Returns the protocol of a plan, whose connections are opened with the target and the fields of
-/// `request` if it is WebSocket.
-pub(crate) fn protocol(plan: &Plan, request: &Prepared) -> ProtocolFactory {
+/// `request`, and with the message `first`, if it is WebSocket.
+pub(crate) fn protocol(
+    plan: &Plan,
+    request: &Prepared,
+    first: Option<&Arc<[u8]>>,
+) -> ProtocolFactory {
     match plan.http {
         Some(HttpPlan::WebSocket(websocket)) => {
-            WsClient::factory(websocket::options(plan, websocket, request))
+            WsClient::factory(websocket::options(plan, websocket, request, first))
         }
         Some(HttpPlan::Http2(http2)) => H2Client::factory(options(http2)),
         Some(HttpPlan::Http10 | HttpPlan::Http11) | None => ProtocolFactory::Http1,

@@ -2,6 +2,7 @@
 //! decides.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{Ending, Extras, Job};
@@ -53,6 +54,8 @@ pub(crate) struct Planned {
     pub(crate) inputs: Vec<Input>,
     /// The part of a list that was read from a stream, which is complete after the load.
     pub(crate) stream: Option<Arc<StreamFacts>>,
+    /// Time in which the server's name was resolved, in nanoseconds; `None` for an address.
+    pub(crate) lookup_ns: Option<u64>,
 }
 
 /// Plans the load of a specification.
@@ -92,9 +95,17 @@ pub(crate) fn plan(
         return plan_at(&spec, &url, list.as_ref(), on_stuck, load_schema, address);
     }
     let wait = ServerWait::new(&spec.target);
-    let mut note = None;
+    let (mut note, mut lookup_ns) = (None, None);
     let mut planned = plan_at(spec, &url, list.as_ref(), on_stuck, load_schema, |url| {
-        let found = wait.retry(|| url.resolve(spec.target.unix.as_deref()), observer);
+        let found = wait.retry(
+            || {
+                let begun = Instant::now();
+                let found = url.resolve(spec.target.unix.as_deref());
+                lookup_ns = url.has_name().then(|| begun.elapsed().as_nanos() as u64);
+                found
+            },
+            observer,
+        );
         let all = found.map_err(|failure| wait.give_up(failure, "check the name"))?;
         let mut all = addresses::of_family(&url.host, all, spec.target.family)?;
         if let Some(permissions) = permissions {
@@ -105,8 +116,9 @@ pub(crate) fn plan(
         Ok(taken)
     })?;
     planned.notes.extend(note);
+    planned.lookup_ns = lookup_ns;
     if let Some(permissions) = permissions {
-        let Job { plan, endpoint, destinations, .. } = &planned.draft.0;
+        let Job { plan, endpoint, destinations, .. } = &planned.draft.job;
         permissions.check_endpoints(destinations.iter().chain([endpoint]))?;
         permissions.check_plan(plan)?;
     }
@@ -171,7 +183,8 @@ pub(crate) fn plan_at(
     };
     check(&plan, scripts.as_ref(), requests.list.as_ref())?;
     let may_poll = shares_cpus && spec.compat.is_none() && cpus.may_poll(&plan);
-    let draft = Draft(Job {
+    let first = spec.websocket.first.as_ref().map(|first| first.as_bytes().into());
+    let job = Job {
         destinations,
         tls,
         cpus: cpus.pinned,
@@ -183,8 +196,9 @@ pub(crate) fn plan_at(
         list: requests.list.map(|list| list.list),
         expectations: requests.checks.map(|checks| checks.checks),
         ..messages::added_to(Job::new(plan, endpoint, requests.request), spec, calls.as_ref())?
-    });
-    Ok(Planned { draft, scripts, notes, redaction, inputs, stream })
+    };
+    let draft = Draft { job, calls, first_message: first };
+    Ok(Planned { draft, scripts, notes, redaction, inputs, stream, lookup_ns: None })
 }
 
 /// Returns a specification that is planned without its server: agents resolve the names of its

@@ -38,13 +38,15 @@ impl RunSpec {
     /// out. A field is named by its path, `request.body`; a header by its name,
     /// `request.headers.Cookie`.
     pub fn missing_secrets(&self) -> Vec<String> {
-        let RunSpec { target, request, expect, script, watch, .. } = self;
+        let RunSpec { target, request, expect, script, watch, websocket, .. } = self;
         let mut texts = vec![("target.url".to_owned(), &target.url)];
         let headers = request.headers.iter();
         texts.extend(
             headers.map(|header| (format!("request.headers.{}", header.name), &header.value)),
         );
         texts.extend(request.basic_auth.iter().map(|user| ("request.basic_auth".to_owned(), user)));
+        let first = websocket.first.iter();
+        texts.extend(first.map(|text| ("websocket.first".to_owned(), text)));
         if let Some(BodySpec::Text(body)) = &request.body {
             texts.push(("request.body".to_owned(), body));
         }
@@ -79,8 +81,9 @@ pub(crate) struct Redaction {
     userinfos: Vec<String>,
     /// Credentials in the environment, which commands may print, longest first.
     of_environment: Vec<String>,
-    /// Expectations, which may have credentials as values.
-    expectations: Vec<String>,
+    /// Values of flags that may have credentials in them: expectations, and the first message of
+    /// WebSocket connections.
+    values: Vec<String>,
     /// Known credentials that are long enough to search for, longest first.
     secrets: Vec<String>,
 }
@@ -103,7 +106,7 @@ impl Redaction {
             users: given.users.clone(),
             userinfos: userinfos.map(str::to_owned).collect(),
             of_environment: credentials::of_environment(std::env::vars_os()),
-            expectations: spec.expect.all.clone(),
+            values: spec.expect.all.iter().chain(&spec.websocket.first).cloned().collect(),
             secrets: Vec::new(),
         };
         redaction.collect(&spec.request, &url, &spec.expect.all);
@@ -173,6 +176,13 @@ impl Redaction {
         example.found = brief(&self.lines(&example.found));
     }
 
+    /// Redacts a peer's words for the end of a connection.
+    pub(crate) fn reasons(&self, counts: &mut BTreeMap<String, u64>) {
+        for (name, count) in std::mem::take(counts) {
+            *counts.entry(self.lines(&name)).or_default() += count;
+        }
+    }
+
     /// Redacts an expectation: its value, if it is one of a credential.
     fn expectation(&self, text: &str) -> String {
         self.lines(text)
@@ -185,7 +195,7 @@ impl Redaction {
         if let Some(flag) = users.filter_map(|user| word.strip_suffix(user.as_str())).next() {
             return format!("{flag}{REDACTED}");
         }
-        if let Some(text) = self.expectations.iter().find(|text| word.ends_with(text.as_str())) {
+        if let Some(text) = self.values.iter().find(|text| word.ends_with(text.as_str())) {
             let flag = &word[..word.len() - text.len()];
             return format!("{flag}{}", self.expectation(text));
         }
@@ -231,6 +241,9 @@ impl Redaction {
         }
         if let Some(user) = &mut spec.request.basic_auth {
             *user = REDACTED.to_owned();
+        }
+        if let Some(text) = &mut spec.websocket.first {
+            *text = self.lines(text);
         }
         if let Some(BodySpec::Text(text)) = &mut spec.request.body {
             *text = self.value(text);

@@ -1,5 +1,7 @@
 //! WebSocket: the checks of a specification, the messages, and the options of the connections.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, bail};
 use weir_expect::FieldKey;
 use weir_http::Prepared;
@@ -7,7 +9,7 @@ use weir_http::ws::{MessageKey, WsOptions};
 use weir_result::{Closer, Plan, WebSocketPlan};
 use weir_text::setting::{
     BODY, CLOSE, DATA_MATCH, HEADER, HTTP, MESSAGES, METHOD, PIPELINE, RATE, REPLAY, SCRIPT,
-    STREAMS, WS_BINARY, WS_IDLE,
+    STREAMS, WS_ACK, WS_BINARY, WS_FIRST, WS_IDLE,
 };
 
 use crate::spec::url::Url;
@@ -27,9 +29,15 @@ const OWN_FIELDS: [&str; 5] = [
 /// # Errors
 /// When another choice of the run excludes it.
 pub(crate) fn plan(spec: &RunSpec, url: &Url) -> Result<Option<WebSocketPlan>> {
-    let WebSocketSpec { matched_by, binary, idle } = &spec.websocket;
+    let WebSocketSpec { matched_by, binary, idle, first, awaits_message } = &spec.websocket;
     if !url.is_websocket {
-        let given = [(DATA_MATCH, matched_by.is_some()), (WS_BINARY, *binary), (WS_IDLE, *idle)];
+        let given = [
+            (DATA_MATCH, matched_by.is_some()),
+            (WS_BINARY, *binary),
+            (WS_IDLE, *idle),
+            (WS_FIRST, first.is_some()),
+            (WS_ACK, *awaits_message),
+        ];
         return match given.into_iter().find(|(_, is_given)| *is_given) {
             Some((setting, _)) => {
                 bail!("{setting} needs WebSocket: use a URL with ws:// or wss://")
@@ -46,8 +54,17 @@ pub(crate) fn plan(spec: &RunSpec, url: &Url) -> Result<Option<WebSocketPlan>> {
     if *idle && spec.load.model != weir_result::Load::ClosedLoop {
         bail!("{WS_IDLE} sends no message: drop it, or {RATE}");
     }
-    let in_flight = spec.http.streams.unwrap_or(1);
-    Ok(Some(WebSocketPlan { in_flight, binary: *binary, idle: *idle }))
+    if *idle && *binary && first.is_none() {
+        bail!("{WS_IDLE} sends no message: drop it, or {WS_BINARY}");
+    }
+    let first_bytes = first.as_ref().map(|first| u32::try_from(first.len()));
+    Ok(Some(WebSocketPlan {
+        in_flight: spec.http.streams.unwrap_or(1),
+        binary: *binary,
+        idle: *idle,
+        first_bytes: first_bytes.transpose().context("the first message is too long")?,
+        awaits_message: *awaits_message,
+    }))
 }
 
 /// Returns the choice of a run that WebSocket excludes, and the reason.
@@ -120,9 +137,16 @@ pub(crate) fn field(text: &str) -> Result<FieldKey> {
 }
 
 /// Returns the options of the connections of a plan. `request` has the target and the fields of the
-/// upgrade.
-pub(crate) fn options(plan: &Plan, websocket: WebSocketPlan, request: &Prepared) -> WsOptions {
+/// upgrade, and `first` is sent once on each.
+pub(crate) fn options(
+    plan: &Plan,
+    websocket: WebSocketPlan,
+    request: &Prepared,
+    first: Option<&Arc<[u8]>>,
+) -> WsOptions {
     let mut options = WsOptions::new(request);
+    options.first = first.cloned();
+    options.awaits_message = websocket.awaits_message;
     options.is_binary = websocket.binary;
     options.is_idle = websocket.idle;
     let field = plan.matched_by.as_deref().and_then(|text| field(text).ok());

@@ -114,6 +114,11 @@ impl Url {
         self.port.unwrap_or(if self.is_secure { 443 } else { 80 })
     }
 
+    /// True if the host is a name, not an address.
+    pub(crate) fn has_name(&self) -> bool {
+        self.host.parse::<IpAddr>().is_err()
+    }
+
     /// The value of the Host header, as written in the URL.
     pub(crate) fn authority(&self) -> String {
         let host = match self.host.contains(':') {

@@ -12,8 +12,14 @@ pub struct WebSocketSpec {
     pub matched_by: Option<String>,
     /// True if messages are binary, else they are texts.
     pub binary: bool,
-    /// True if no message is sent.
+    /// True if no message is sent but `first`.
     pub idle: bool,
+    /// Message that is sent once on each connection, before all others; absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<String>,
+    /// True if a connection is open only once the server has sent a message.
+    #[serde(rename = "await")]
+    pub awaits_message: bool,
 }
 
 impl WebSocketSpec {

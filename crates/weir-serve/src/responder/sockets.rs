@@ -94,7 +94,7 @@ impl Sockets<'_> {
         let read = socket.server.receive(bytes, |event| match event {
             WsEvent::Message { opcode, content } => echoes.push((opcode, content.to_vec())),
             WsEvent::Pong(_) => pongs += 1,
-            WsEvent::Ping(_) | WsEvent::Close(_) => {}
+            WsEvent::Ping(_) | WsEvent::Close(..) => {}
         });
         add(&self.accounts.counters().ws_pongs, pongs);
         for (opcode, content) in echoes {

@@ -30,6 +30,9 @@ pub(super) fn of_bound(
         },
         Bound::Lower if is_upper => of_failures(scope),
         Bound::Lower => "not shown, how long failed requests would have taken is unknown".into(),
+        Bound::Unknown if document.has_unmatched_pushes() => {
+            "pushed messages may have counted as echoes".into()
+        }
         Bound::Unknown => {
             format!("it falls on a failed request, and {} of its time", client(estimate))
         }

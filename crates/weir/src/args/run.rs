@@ -28,10 +28,11 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with_all = ["github", "tui", "listen", "otlp", "print_spec"],
           help_heading = "Output")]
     pub(crate) print_plan: bool,
-    /// Send one request, print it and its response with the times of each step, and run no load
-    #[arg(long, conflicts_with_all = ["print_plan", "print_spec", "script"],
-          help_heading = "Request")]
-    pub(crate) debug: bool,
+    /// Send one request, print it and its response with the times of each step and message, and
+    /// run no load; ROW: that row of the list, from 1
+    #[arg(long, value_name = "ROW", num_args = 0..=1, require_equals = true,
+          conflicts_with_all = ["print_plan", "print_spec", "script"], help_heading = "Request")]
+    pub(crate) debug: Option<Option<u64>>,
     /// Print the specification of the run as JSON, for --spec, and send nothing
     #[arg(long, conflicts_with_all = ["github", "tui", "listen", "otlp"], help_heading = "Output")]
     pub(crate) print_spec: bool,

@@ -14,9 +14,16 @@ pub(crate) struct WebSocketArgs {
     /// Send messages as binary ones instead of text
     #[arg(long)]
     ws_binary: bool,
-    /// Hold the connections open and send no message
-    #[arg(long, conflicts_with_all = ["matched_by", "ws_binary"])]
+    /// Hold the connections open and send no message but that of --ws-first
+    #[arg(long, conflicts_with = "matched_by")]
     ws_idle: bool,
+    /// Send this message once on each connection, before all others
+    #[arg(long, value_name = "TEXT")]
+    ws_first: Option<String>,
+    /// Count a connection as open once the server has sent a message: the answer to --ws-first, or
+    /// a greeting
+    #[arg(long)]
+    ws_ack: bool,
 }
 
 impl WebSocketArgs {
@@ -26,6 +33,8 @@ impl WebSocketArgs {
             matched_by: self.matched_by.clone(),
             binary: self.ws_binary,
             idle: self.ws_idle,
+            first: self.ws_first.clone(),
+            awaits_message: self.ws_ack,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use weir_runner::{ExchangeTrace, RunSpec, Silent};
+use weir_runner::{ExchangeTrace, RunSpec, Silent, TracedMessage};
 use weir_text::{printable, units};
 
 use crate::{exit, runner, terminal};
@@ -15,8 +15,8 @@ use crate::{exit, runner, terminal};
 ///
 /// # Errors
 /// When the run cannot be planned, or no request can be sent.
-pub(crate) fn run(spec: &RunSpec) -> Result<ExitCode> {
-    let trace = runner::of(spec).debug(spec, &mut Silent)?;
+pub(crate) fn run(spec: &RunSpec, row: Option<u64>) -> Result<ExitCode> {
+    let trace = runner::of(spec).debug(spec, row, &mut Silent)?;
     terminal::print(|out| out.write_all(text(&trace).as_bytes()))?;
     if let Some(problem) = &trace.problem {
         terminal::eprint_line(format_args!("error: {problem}"));
@@ -25,9 +25,28 @@ pub(crate) fn run(spec: &RunSpec) -> Result<ExitCode> {
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::from(exit::NO_SUCCESS) })
 }
 
-/// Formats an exchange: both messages with a mark before each line, and the steps.
+/// Formats an exchange: request and response with a mark before each line, the messages after the
+/// head with their times, and the steps.
 fn text(trace: &ExchangeTrace) -> String {
     let mut text = marked('>', &trace.request) + &marked('<', &trace.response);
+    for TracedMessage { at_ns, is_sent, text: content } in &trace.messages {
+        let (mark, at) = (if *is_sent { '>' } else { '<' }, units::duration(*at_ns));
+        let mut lines = content.lines();
+        let first = printable(lines.next().unwrap_or_default()).into_owned();
+        let _infallible = writeln!(text, "{}", format!("{mark} {at:>10}  {first}").trim_end());
+        for line in lines {
+            let _infallible = writeln!(text, "{mark} {:>10}  {}", "", printable(line));
+        }
+    }
+    for remark in &trace.remarks {
+        let _infallible = writeln!(text, "{remark}");
+    }
+    if !trace.messages.is_empty() || !trace.remarks.is_empty() {
+        text.push('\n');
+    }
+    if let Some(lookup_ns) = trace.lookup_ns {
+        let _infallible = writeln!(text, "  {:<14}{:>10}", "lookup", units::duration(lookup_ns));
+    }
     let mut before_ns = 0;
     for (name, ended_ns) in &trace.steps {
         let took = units::duration(ended_ns.saturating_sub(before_ns));
@@ -55,11 +74,19 @@ mod tests {
             request: "GET / HTTP/1.1\nHost: h\n\n".to_owned(),
             response: "HTTP/1.1 200\n\n\u{1b}[1mok\n".to_owned(),
             steps: vec![("connect", 12_000), ("last byte", 3_512_000)],
+            lookup_ns: Some(1_000_000),
+            messages: vec![
+                TracedMessage { at_ns: 2_000, is_sent: true, text: "a\nb".to_owned() },
+                TracedMessage { at_ns: 3_000_000, is_sent: false, text: String::new() },
+            ],
+            remarks: vec!["no end".to_owned()],
             problem: None,
         };
         assert_eq!(
             text(&trace),
             "> GET / HTTP/1.1\n> Host: h\n>\n\n< HTTP/1.1 200\n<\n< ?[1mok\n\n\
+             >       2 µs  a\n>             b\n<    3.00 ms\nno end\n\n\
+             \x20 lookup          1.00 ms\n\
              \x20 connect            12 µs   at      12 µs\n\
              \x20 last byte        3.50 ms   at    3.51 ms\n"
         );

@@ -45,8 +45,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     if args.spec_file.is_none() && !has_target {
         return selfcheck::run(args, &spec);
     }
-    if args.debug {
-        return debug::run(&spec);
+    if let Some(row) = args.debug {
+        return debug::run(&spec, row);
     }
     let mut observers = Observers::of(&args.result, &spec.tls)?;
     let summary = StepSummary::of(args.result.verdict.github)?;

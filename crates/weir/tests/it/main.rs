@@ -22,6 +22,7 @@ mod compat_habits;
 mod connections;
 mod corpus;
 mod credentials;
+mod debug;
 mod doctor;
 mod errors;
 mod expectations;

@@ -3,13 +3,16 @@
 
 use std::time::Duration;
 
+use weir_http::ws::CloseCode;
 use weir_result::FailurePhase::{Idle, InUse};
-use weir_result::HttpPlan;
-use weir_result::document::TargetState;
+use weir_result::document::{Grade, TargetState};
+use weir_result::quantile::Bound;
+use weir_result::{Document, HttpPlan};
 use weir_serve::{Behaviour, EventStream, Stats};
 
 use crate::support::for_each_engine;
 use crate::support::served::Served;
+use crate::support::sockets;
 use crate::support::wait;
 use crate::support::weir::{self, Ran, weir};
 
@@ -49,7 +52,11 @@ fn each_message_is_echoed_and_counted() {
             assert_eq!((stats.requests, stats.answered), (300, 300), "{ran}");
             // The preflight has a connection of its own.
             assert_eq!(stats.websockets, 1 + ran.connects(), "{ran}");
-            assert_eq!(stats.ws_closed_1000, stats.websockets, "{stats:?} {ran}");
+            // A Ping that arrives while weir closes resets the connection, and its Close frame is
+            // lost.
+            let ended = stats.ws_closed_1000 + stats.ws_unclosed;
+            assert_eq!(ended, stats.websockets, "{stats:?} {ran}");
+            assert!(stats.ws_closed_1000 > 0, "{stats:?} {ran}");
             let http = ran.document.plan.http;
             assert!(matches!(http, Some(HttpPlan::WebSocket(_))), "{ran}");
             assert_eq!(ran.document.run.preflight.as_ref().map(|it| it.status), Some(101), "{ran}");
@@ -175,6 +182,125 @@ fn pushed_messages_are_counted_and_timed() {
     });
 }
 
+/// A greeting takes the place of the first echo of its connection, and each echo that of the next.
+#[test]
+fn pushed_messages_among_echoes_are_a_finding() {
+    for_each_engine(|engine| {
+        let server = sockets::start(&[], |socket| {
+            socket.send("welcome")?;
+            while let Some(message) = socket.next()? {
+                socket.send(&message)?;
+            }
+            Ok(())
+        });
+        let url = server.url().replace("http:", "ws:");
+        let ran = weir::load(engine, "-c 2 -n 40 --no-preflight -b x", &[&url]);
+        let Document { connections, verdict, latency, .. } = &ran.document;
+        assert_eq!((connections.pushed, verdict.grade), (2, Grade::Void), "{ran}");
+        let p50 = latency.response_time.ok.percentile(50.0).expect("responses");
+        assert_eq!(p50.bound, Bound::Unknown, "{ran}");
+        assert!(verdict.reason.starts_with("pushed messages: 2 messages are no echo"), "{ran}");
+        ran.assert_says("unknown: pushed messages may have counted as echoes");
+        let ran = weir::load(engine, "-c 2 -n 40 --ws-ack -b x", &[&url]);
+        ran.assert_all_ok();
+        assert_eq!(ran.document.connections.pushed, 0, "{ran}");
+        assert_ne!(ran.document.verdict.grade, Grade::Void, "{ran}");
+    });
+}
+
+#[test]
+fn close_frames_of_applications_keep_their_codes_and_reasons() {
+    for_each_engine(|engine| {
+        let server = sockets::start(&[], |socket| {
+            socket.next()?;
+            socket.close(CloseCode(4401), "token expired")
+        });
+        let url = server.url().replace("http:", "ws:");
+        let ran = weir::load(engine, "-n 6 -c 2 -b hi", &[&url]);
+        let counts = |name: &str| std::collections::BTreeMap::from([(name.to_owned(), 6)]);
+        assert_eq!(ran.document.connections.goaways, counts("4401 token expired"), "{ran}");
+        assert_eq!(ran.document.accounting.errors, counts("protocol_closed_4401"), "{ran}");
+        ran.assert_says("4401 token expired 6");
+    });
+}
+
+/// They are foreign text, of which any amount may come.
+#[test]
+fn reasons_of_close_frames_are_bounded_and_printable() {
+    let server = sockets::start(&[], |socket| {
+        socket.next()?;
+        let reason = format!("\u{1b}[1m{} token=SECRETSECRET", socket.peer.number);
+        socket.close(CloseCode(4000), &reason)
+    });
+    let url = server.url().replace("http:", "ws:");
+    let ran = weir::load("epoll", "-n 40 -c 40 -t 1 -b hi --no-preflight", &[&url]);
+    let goaways = &ran.document.connections.goaways;
+    assert_eq!((goaways.len(), goaways.values().sum::<u64>()), (33, 40), "{ran}");
+    assert_eq!(goaways.get("4000"), Some(&8), "{ran}");
+    ran.assert_says("for other reasons");
+    let text = format!("{ran}");
+    assert!(!text.contains('\u{1b}') && !text.contains("SECRETSECRET"), "{text}");
+}
+
+#[test]
+fn a_field_that_makes_no_upgrade_is_named() {
+    const EXTENSION: &[(&str, &str)] = &[("Sec-WebSocket-Extensions", "permessage-deflate")];
+    const TWICE: &[(&str, &str)] = &[("Sec-WebSocket-Accept", "x")];
+    const PROTOCOL: &[(&str, &str)] = &[("Sec-WebSocket-Protocol", "chat")];
+    for (fields, fault, word) in [
+        (EXTENSION, "Sec-WebSocket-Extensions: permessage-deflate was not offered", "Extensions"),
+        (TWICE, "Sec-WebSocket-Accept is there 2 times", "Accept"),
+        (PROTOCOL, "Sec-WebSocket-Protocol: chat was not offered", "Protocol"),
+    ] {
+        let server = sockets::start(fields, |_| Ok(()));
+        let url = server.url().replace("http:", "ws:");
+        let output = weir("-n 5 -c 1 -b hi", &[&url]);
+        assert!(output.code() == 1 && output.stderr.contains(fault), "{output:?}");
+        let output = weir("-n 5 -c 1 -b hi --no-preflight", &[&url]);
+        assert!(output.stderr.contains(word), "{output:?}");
+        assert!(!output.stderr.contains("start the server"), "{output:?}");
+    }
+}
+
+/// A protocol that begins with a message per connection, and then only listens.
+#[test]
+fn connections_begin_with_a_message_and_listen() {
+    for_each_engine(|engine| {
+        let server = sockets::start(&[], |socket| {
+            if socket.next()?.as_deref() != Some("init") {
+                return socket.close(CloseCode(4400), "no init");
+            }
+            socket.send("ack")?;
+            for number in 0..5 {
+                socket.send(&format!("news {number}"))?;
+            }
+            Ok(())
+        });
+        let url = server.url().replace("http:", "ws:");
+        let flags = "-c 3 -d 500ms --warmup 0 --ws-idle --ws-first init --ws-ack --no-preflight";
+        let ran = weir::load(engine, flags, &[&url]);
+        let connections = &ran.document.connections;
+        assert_eq!((connections.open_at_t0, connections.pushed), (3, 15), "{ran}");
+        assert_eq!(connections.goaways.len(), 0, "{ran}");
+        ran.assert_says("listening");
+        let output = weir("-c 1 -n 1 -b x --ws-first hello --ws-ack", &[&url]);
+        let text = "the server ended the connection (Close frame: 4400 no init)";
+        assert!(output.code() == 1 && output.stderr.contains(text), "{output:?}");
+    });
+}
+
+#[test]
+fn held_connections_that_are_interrupted_before_the_window_are_no_measurement() {
+    let server = Served::with(|_| ());
+    let flags = "-c 3 -d 5s --warmup 30s --ws-idle --no-preflight";
+    let run = weir::start("epoll", flags, &[&url(&server)]);
+    wait::until("the connections", || (server.stats().websockets == 3).then_some(()));
+    run.process.signal(&["INT"]);
+    let ran = run.finish();
+    assert_eq!(ran.document.verdict.grade, Grade::Void, "{ran}");
+    ran.assert_says("nothing was measured");
+}
+
 #[test]
 fn a_refused_upgrade_is_an_error_with_its_status() {
     for_each_engine(|engine| {
@@ -205,6 +331,9 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
         ("ws://127.0.0.1:9/ -b {} --match id", "write json:POINTER"),
         ("ws://127.0.0.1:9/ --ws-idle -b x", "--ws-idle sends no message"),
         ("ws://127.0.0.1:9/ --ws-idle -R 5", "--ws-idle sends no message"),
+        ("ws://127.0.0.1:9/ --ws-idle --ws-binary", "--ws-idle sends no message"),
+        ("http://127.0.0.1:9/ --ws-ack", "--ws-ack needs WebSocket"),
+        ("http://127.0.0.1:9/ --ws-first x", "--ws-first needs WebSocket"),
         ("http://127.0.0.1:9/ --ws-idle", "use a URL with ws:// or wss://"),
         ("http://127.0.0.1:9/ -b x --match json:/id", "--match needs WebSocket"),
     ] {

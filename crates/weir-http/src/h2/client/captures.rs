@@ -106,6 +106,12 @@ impl Captures {
         capture.expect("it has completed a response").response(0)
     }
 
+    /// Returns the response of a slot as far as it was received, after its head; `None` if it is
+    /// not kept.
+    pub(super) fn unfinished(&self, slot: u16, status: u16) -> Option<ReceivedResponse<'_>> {
+        Some(self.slots.get(usize::from(slot))?.as_ref()?.unfinished(status))
+    }
+
     /// Returns the memory that the server has caused it to hold, in bytes.
     pub(super) fn held_bytes(&self) -> usize {
         let responses = self.slots.iter().flatten().map(|capture| capture.held_bytes());

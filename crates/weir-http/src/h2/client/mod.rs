@@ -72,6 +72,13 @@ impl H2Client {
         let head = session.captures.as_ref().map_or(&[][..], |captures| &captures.lines);
         ReceivedResponse { head, ..ReceivedResponse::of_status(session.heads.status()) }
     }
+
+    /// Returns the response of a request whose head was received last, as far as it was received;
+    /// `None` if responses are not kept.
+    pub fn unfinished(&self, id: RequestId) -> Option<ReceivedResponse<'_>> {
+        let session = &self.session;
+        session.captures.as_ref()?.unfinished(id.0, session.heads.status())
+    }
 }
 
 impl Multiplexed for H2Client {

@@ -55,7 +55,7 @@ pub(crate) fn read(is_masked: bool, bytes: &[u8], cut: impl FnMut() -> usize) ->
                 WsEvent::Message { opcode, content } => Seen::Message(opcode, content.to_vec()),
                 WsEvent::Ping(content) => Seen::Ping(content.to_vec()),
                 WsEvent::Pong(content) => Seen::Pong(content.to_vec()),
-                WsEvent::Close(code) => Seen::Close(code),
+                WsEvent::Close(code, _) => Seen::Close(code),
             });
         });
         assert!(reader.held_bytes() <= 2 * MESSAGE_BYTES_MAX + 512, "{}", reader.held_bytes());

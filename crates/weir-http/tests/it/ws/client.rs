@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use weir_http::ws::frame::{push_close, push_frame};
-use weir_http::ws::{CloseCode, Opcode, WsClient, WsEvent, WsServer};
+use weir_http::ws::{CloseCode, Opcode, WsClient, WsEvent, WsOptions, WsServer};
 use weir_http::{
     BodyBudget, Interest, Multiplexed, ProtocolError, Request, RequestId, StreamEvent,
     StreamEventKind,
@@ -50,7 +50,7 @@ fn at_server(server: &mut WsServer, client: &mut WsClient) -> Vec<String> {
             }
             WsEvent::Ping(content) => format!("ping {}", content.escape_ascii()),
             WsEvent::Pong(content) => format!("pong {}", content.escape_ascii()),
-            WsEvent::Close(code) => format!("close {}", code.0),
+            WsEvent::Close(code, reason) => format!("close {} {reason}", code.0).trim().to_owned(),
         });
     });
     read.expect("valid frames");
@@ -205,8 +205,54 @@ fn a_close_frame_is_answered_and_ends_the_messages() {
     assert_eq!(events, [echo(ids[0].0), StreamEvent { id: ids[1], kind: reset }]);
     assert!(client.is_retiring() && client.capacity() == 0);
     assert_eq!(client.goaway().map(|reason| reason.name), Some("1001 Going Away"));
+    assert_eq!(client.goaway_text(), "");
     client.close();
     assert_eq!(at_server(&mut server, &mut client), ["close 1001"]);
+}
+
+#[test]
+fn a_close_frame_of_an_application_has_its_code_and_reason() {
+    let mut client = opened(&options(false), 1);
+    let id = client.request(&message("a"), 1);
+    let mut bytes = Vec::new();
+    let payload = [&4401_u16.to_be_bytes()[..], b"token expired"].concat();
+    push_frame(&mut bytes, Opcode::CLOSE, true, None, &payload);
+    let reset = StreamEventKind::Reset(CloseCode(4401).reason());
+    assert_eq!(receive(&mut client, &bytes, 2), [StreamEvent { id, kind: reset }]);
+    let reason = client.goaway().expect("a Close frame");
+    assert_eq!((reason.name, reason.reset_code), ("4401", "closed_4401"));
+    assert_eq!(client.goaway_text(), "token expired");
+    client.reset();
+    assert_eq!((client.goaway(), client.goaway_text()), (None, ""));
+}
+
+#[test]
+fn a_first_message_precedes_all_others_and_its_answer_opens() {
+    for awaits_message in [false, true] {
+        let mut options = WsOptions::clone(&options(false));
+        options.first = Some(b"init"[..].into());
+        options.awaits_message = awaits_message;
+        let options = Arc::new(options);
+        let (mut client, mut server) = (WsClient::new(1, &options, 7), WsServer::new(1_000));
+        for at in [1, 100] {
+            client.reset();
+            client.open(at);
+            let accepted = acceptance(&mut client);
+            receive(&mut client, &accepted, at);
+            assert_eq!(client.is_open(), !awaits_message);
+            assert_eq!(at_server(&mut server, &mut client), ["1 init"]);
+            if awaits_message {
+                assert_eq!(
+                    (receive(&mut client, &text("ack"), at), client.capacity()),
+                    (vec![], 1)
+                );
+                assert_eq!(pushed(&client), [0; 0], "the answer is no push");
+            }
+            let id = client.request(&message("a"), at);
+            assert_eq!(at_server(&mut server, &mut client), ["1 a"]);
+            assert_eq!(receive(&mut client, &text("a"), at), [echo(id.0)]);
+        }
+    }
 }
 
 #[test]

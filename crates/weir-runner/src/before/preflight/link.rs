@@ -4,6 +4,7 @@
 use std::io;
 use std::net::IpAddr;
 
+use weir_http::Multiplexed;
 use weir_io::{
     Backend, Close, ConnId, Endpoint, EventKind, Nanos, Segment, SocketOptions, WaitPolicy,
 };
@@ -80,6 +81,19 @@ impl<B: Backend> Link<B> {
         Ok(())
     }
 
+    /// Sends the bytes that a protocol has queued, and returns them.
+    ///
+    /// # Errors
+    /// As [`Link::send`].
+    pub(super) fn transmit(&mut self, protocol: &mut dyn Multiplexed) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        protocol.poll_transmit(&mut out);
+        if !out.is_empty() {
+            self.send(&out)?;
+        }
+        Ok(out)
+    }
+
     /// Returns the protocol that the server has chosen by ALPN.
     pub(super) fn chosen(&self) -> Option<Vec<u8>> {
         self.wire.chosen()
@@ -146,4 +160,9 @@ impl<B: Backend> Drop for Link<B> {
         self.backend.close(CONN, Close::Graceful);
         self.backend.submit();
     }
+}
+
+/// True if an attempt ended because its time is over.
+pub(super) fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

@@ -1,12 +1,14 @@
 //! The result of the preflight.
 
+use std::io;
+
 use weir_engine::{Job, ObserverFactory};
-use weir_http::{BodyBudget, Interest};
+use weir_http::Http1;
 use weir_io::Nanos;
 use weir_result::document::Preflight;
 use weir_result::{HttpPlan, MissExample, Note};
 
-use super::trace::{ExchangeTrace, KEPT_BYTES};
+use super::trace::ExchangeTrace;
 use crate::prepare::draft::Draft;
 use crate::prepare::messages::PreparedMessages;
 
@@ -49,19 +51,6 @@ impl PreflightResult {
         }
     }
 
-    /// Returns the part of the response that is kept, and its memory: all of it for a trace, else
-    /// the part that is checked.
-    pub(super) fn interest(
-        &self,
-        checked: Interest,
-        budget: &BodyBudget,
-    ) -> (Interest, BodyBudget) {
-        match self.trace {
-            Some(_) => (Interest::Body, BodyBudget::new(KEPT_BYTES)),
-            None => (checked, budget.clone()),
-        }
-    }
-
     /// Returns the job of a draft with the server's choices.
     pub(crate) fn job(&self, draft: &Draft, observers: Vec<ObserverFactory>) -> Job {
         // Without a connection the load reports its failure, with either version.
@@ -73,4 +62,36 @@ impl PreflightResult {
             None => job,
         }
     }
+}
+
+/// Describes the final response head among the received bytes.
+pub(super) fn describe(
+    received: &[u8],
+    body_bytes: Option<u64>,
+    protocol: &Http1,
+    elapsed_ns: u64,
+) -> io::Result<Preflight> {
+    let mut rest = received;
+    while let Some(head) = weir_http::read_head(rest).map_err(io::Error::other)? {
+        if (100..200).contains(&head.status) {
+            rest = &rest[head.bytes..];
+            continue;
+        }
+        let text = |name| head.header(name).map(|value| String::from_utf8_lossy(value).into());
+        let unread = protocol.discardable();
+        return Ok(Preflight {
+            status: head.status,
+            http_version: head.version.to_owned(),
+            server: text("server"),
+            location: text("location"),
+            // The length of a body that is too long to read is in the head.
+            body_bytes: body_bytes.or_else(|| {
+                let is_known = (1..u64::MAX).contains(&unread);
+                is_known.then(|| unread + (rest.len() - head.bytes) as u64)
+            }),
+            address: String::new(),
+            elapsed_ns,
+        });
+    }
+    Err(io::Error::other("the response head is incomplete"))
 }

@@ -30,9 +30,8 @@ pub(super) fn exchange<B: Backend>(
 ) -> io::Result<Preflight> {
     let mut client = H2Client::new(1, &http::options(http2));
     let checks = draft.expectations.as_ref();
-    let checked = checks.map_or(Interest::Head, |checks| checks.interest().max(Interest::Head));
-    let (interest, budget) = result.interest(checked, &draft.body_budget);
-    client.set_interest(interest, &budget);
+    let interest = checks.map_or(Interest::Head, |checks| checks.interest().max(Interest::Head));
+    client.set_interest(interest, &draft.body_budget);
     checks.iter().filter_map(|checks| checks.call_rules()).for_each(|it| client.set_calls(it));
     client.open(link.now().0);
     let (mut is_sent, mut received, mut begun, mut events) = (false, 0, None, Vec::new());
@@ -41,15 +40,11 @@ pub(super) fn exchange<B: Backend>(
             client.request(request, link.now().0);
             is_sent = true;
             result.sent += 1;
-            result.trace.iter_mut().for_each(|trace| trace.sent_http2(request));
         }
         let mut out = Vec::new();
         client.poll_transmit(&mut out);
         if !out.is_empty() {
             link.send(&out)?;
-        }
-        if is_sent {
-            result.step("request sent", started, link.now());
         }
         let bytes = link.receive().map_err(|error| refusal(&client).unwrap_or(error))?;
         received += bytes.len();
@@ -57,7 +52,8 @@ pub(super) fn exchange<B: Backend>(
         for event in events.drain(..) {
             match event.kind {
                 StreamEventKind::Began { .. } => {
-                    let response = began(&client, result, started, link.now());
+                    result.has_events = has_events(&client.head());
+                    let response = describe(&client.head(), link.now().since(started));
                     if result.has_events {
                         return Ok(response);
                     }
@@ -66,18 +62,10 @@ pub(super) fn exchange<B: Backend>(
                 StreamEventKind::Response { .. } => {
                     let missed = checks.map(|checks| checks.check_first(&client.response(0)));
                     result.checked = missed.map(|missed| missed.map_or(Ok(()), Err));
-                    return Ok(ended_well(&client, result, started, link.now()));
+                    result.has_events |= has_events(&client.response(0));
+                    return Ok(describe(&client.response(0), link.now().since(started)));
                 }
-                StreamEventKind::Failed(error) => return Err(io::Error::other(error)),
-                StreamEventKind::Reset(reason) => {
-                    let text = format!("the server reset the stream: {}", reason.name);
-                    return Err(io::Error::other(text));
-                }
-                StreamEventKind::Returned => {
-                    result.returned += 1;
-                    let refused = || io::Error::other("the server refused the request");
-                    return Err(refusal(&client).unwrap_or_else(refused));
-                }
+                failure => failed(&client, failure, result)?,
             }
         }
         read.map_err(io::Error::other)?;
@@ -92,29 +80,31 @@ pub(super) fn exchange<B: Backend>(
     }
 }
 
-/// Notes the begin of the final response, and describes it.
-fn began(client: &H2Client, result: &mut PreflightResult, started: Nanos, now: Nanos) -> Preflight {
-    result.step("first byte", started, now);
-    result.has_events = has_events(&client.head());
-    describe(&client.head(), now.since(started))
-}
-
-/// Notes the end of the final response, and describes it.
-fn ended_well(
+/// Returns the error of a stream that ends without a response.
+///
+/// # Errors
+/// If the event is such an end.
+pub(super) fn failed(
     client: &H2Client,
+    event: StreamEventKind,
     result: &mut PreflightResult,
-    started: Nanos,
-    now: Nanos,
-) -> Preflight {
-    let response = client.response(0);
-    result.trace.iter_mut().for_each(|trace| trace.received("HTTP/2", &response));
-    result.step("last byte", started, now);
-    result.has_events |= has_events(&response);
-    describe(&response, now.since(started))
+) -> io::Result<()> {
+    match event {
+        StreamEventKind::Began { .. } | StreamEventKind::Response { .. } => Ok(()),
+        StreamEventKind::Failed(error) => Err(io::Error::other(error)),
+        StreamEventKind::Reset(reason) => {
+            Err(io::Error::other(format!("the server reset the stream: {}", reason.name)))
+        }
+        StreamEventKind::Returned => {
+            result.returned += 1;
+            let refused = || io::Error::other("the server refused the request");
+            Err(refusal(client).unwrap_or_else(refused))
+        }
+    }
 }
 
 /// The error of a connection that ended, or that takes no request; `None` if it goes on.
-fn ended(client: &H2Client, is_closed: bool, is_sent: bool) -> Option<io::Error> {
+pub(super) fn ended(client: &H2Client, is_closed: bool, is_sent: bool) -> Option<io::Error> {
     if is_closed && !client.is_open() {
         return Some(io::Error::other(ProtocolError::BadPreface));
     }
@@ -127,7 +117,7 @@ fn ended(client: &H2Client, is_closed: bool, is_sent: bool) -> Option<io::Error>
 }
 
 /// The error of a server that ended the connection or allows no streams; `None` if it did neither.
-fn refusal(client: &H2Client) -> Option<io::Error> {
+pub(super) fn refusal(client: &H2Client) -> Option<io::Error> {
     if let Some(reason) = client.goaway() {
         let text = format!("the server ended the connection (GOAWAY: {})", reason.name);
         return Some(io::Error::other(text));
@@ -136,7 +126,7 @@ fn refusal(client: &H2Client) -> Option<io::Error> {
     client.allows_no_streams().then(|| io::Error::other(text))
 }
 
-fn describe(head: &ReceivedResponse<'_>, elapsed_ns: u64) -> Preflight {
+pub(super) fn describe(head: &ReceivedResponse<'_>, elapsed_ns: u64) -> Preflight {
     let text = |wanted: &str| {
         let mut fields = head.fields();
         let found = fields.find(|(name, _)| *name == wanted.as_bytes());

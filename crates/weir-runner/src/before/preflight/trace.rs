@@ -1,8 +1,10 @@
-//! The one request before the load as a user looks at it: the text of both messages, and the time
-//! of each step.
+//! The one request of `--debug` as a user looks at it: the text of request and response, messages
+//! with their times, and the time of each step.
 
+use weir_expect::BodyDecoder;
 use weir_http::{Head, ReceivedResponse, Request};
 use weir_io::Nanos;
+use weir_text::units;
 
 /// Maximum bytes of a body that are shown, and that are kept.
 const SHOWN_BYTES: usize = 4 * 1024;
@@ -15,10 +17,27 @@ pub struct ExchangeTrace {
     pub request: String,
     /// Response, with the beginning of its body; empty if there was none.
     pub response: String,
+    /// Messages after the head of the response: those of its body, or of the connection.
+    pub messages: Vec<TracedMessage>,
+    /// Remarks on the parts that are not shown.
+    pub remarks: Vec<String>,
+    /// Time in which the server's name was resolved, in nanoseconds; `None` for an address.
+    pub lookup_ns: Option<u64>,
     /// Steps, each with its end in nanoseconds since the begin of the connect.
     pub steps: Vec<(&'static str, u64)>,
     /// Problem of the exchange or of its response, if there is one.
     pub problem: Option<String>,
+}
+
+/// A message within an exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedMessage {
+    /// Nanoseconds since the begin of the connect.
+    pub at_ns: u64,
+    /// True if it was sent, not received.
+    pub is_sent: bool,
+    /// Its content.
+    pub text: String,
 }
 
 impl ExchangeTrace {
@@ -45,7 +64,11 @@ impl ExchangeTrace {
         for (name, value) in &request.fields {
             head += &format!("{name}: {}\n", text(value));
         }
-        self.request = message(&(head + "\n"), request.body(), false);
+        head.push('\n');
+        let is_grpc = request.fields.iter().any(|(name, value)| is_grpc_type(name, value));
+        // Its messages are binary; they are shown as they were given.
+        let body = if is_grpc { &[][..] } else { request.body() };
+        self.request = message(&head, body, false);
     }
 
     /// Sets the response to that of an upgrade.
@@ -57,15 +80,74 @@ impl ExchangeTrace {
         self.response = head + "\n";
     }
 
-    /// Sets the response.
+    /// Sets the response, with its body unless its messages are shown.
     pub(super) fn received(&mut self, version: &str, response: &ReceivedResponse<'_>) {
         let mut head = format!("{version} {}\n", response.status);
         for (name, value) in response.fields() {
             let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
             head += &format!("{name}: {value}\n");
         }
-        self.response = message(&(head + "\n"), response.body, response.is_cut);
+        self.response = head + "\n";
+        if self.messages.is_empty() {
+            self.response = decoded(&self.response, response);
+        }
     }
+
+    /// Sets the response as far as it was received: from its parts, or from the bytes of a head.
+    pub(super) fn received_part(
+        &mut self,
+        version: &str,
+        part: Option<ReceivedResponse<'_>>,
+        received: &[u8],
+    ) {
+        match part {
+            Some(response) => {
+                self.received(version, &ReceivedResponse { is_cut: true, ..response })
+            }
+            None => self.response = String::from_utf8_lossy(received).replace('\r', ""),
+        }
+    }
+
+    /// Notes that no end came within the timeout, which is a problem unless there are messages.
+    pub(super) fn end_is_late(&mut self, has_messages: bool, timeout_ns: u64) {
+        let within = units::exact_duration(timeout_ns);
+        match has_messages {
+            true => self.remarks.push(format!("no end of the response within {within}")),
+            false => self.problem = Some(format!("no end of the response within {within}")),
+        }
+    }
+
+    /// Adds a message at `now`.
+    pub(super) fn message(&mut self, started: Nanos, now: Nanos, is_sent: bool, content: &[u8]) {
+        let text = message("", content, false).trim_end_matches('\n').to_owned();
+        self.messages.push(TracedMessage { at_ns: now.since(started), is_sent, text });
+    }
+}
+
+/// Returns the text of a response with this head: its body without its content codings, which are
+/// named with both lengths.
+fn decoded(head: &str, response: &ReceivedResponse<'_>) -> String {
+    let named = |(name, value): (&'_ [u8], &'_ [u8])| {
+        name.eq_ignore_ascii_case(b"content-encoding").then_some(value.to_vec())
+    };
+    let encodings: Vec<Vec<u8>> = response.fields().filter_map(named).collect();
+    let names = String::from_utf8_lossy(&encodings.join(&b", "[..])).into_owned();
+    let (body, mut decoder) = (response.body, BodyDecoder::new(KEPT_BYTES));
+    let result = decoder.decode(body, encodings.iter().map(Vec::as_slice)).map(<[u8]>::len);
+    let text = message(head, decoder.decoded(body), response.is_cut);
+    match result {
+        _ if names.is_empty() || body.is_empty() => text,
+        Ok(length) => format!("{text}[{names}: {} bytes, decoded {length}]\n", body.len()),
+        Err(_) if response.is_cut => {
+            format!("{text}[{names}: decoded as far as its first {} bytes go]\n", body.len())
+        }
+        Err(error) => format!("{text}[{names}, {} bytes: {error}]\n", body.len()),
+    }
+}
+
+/// True for the field that makes a body messages of gRPC.
+fn is_grpc_type(name: &str, value: &[u8]) -> bool {
+    name.eq_ignore_ascii_case("content-type") && value.starts_with(b"application/grpc")
 }
 
 /// Returns the text of a message.

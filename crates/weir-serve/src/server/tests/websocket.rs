@@ -63,7 +63,7 @@ fn seen(server: &Server<Fake>) -> Vec<(u64, String)> {
                 WsEvent::Message { content, .. } => String::from_utf8_lossy(content).into_owned(),
                 WsEvent::Ping(_) => "ping".to_owned(),
                 WsEvent::Pong(content) => format!("pong {}", String::from_utf8_lossy(content)),
-                WsEvent::Close(code) => format!("close {}", code.0),
+                WsEvent::Close(code, _) => format!("close {}", code.0),
             };
             seen.push((at_ms, text));
         });

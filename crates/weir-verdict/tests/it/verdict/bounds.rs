@@ -7,7 +7,7 @@ use weir_result::{Document, DocumentParts};
 use super::run::{
     Failure, MS, S, US, busy, closed, failing, health, histogram, read_late, stopped, well,
 };
-use super::triggers::idle;
+use super::triggers::{idle, pushed};
 
 fn percentile(document: &Document, p: f64) -> PercentileValue {
     let headline = document.latency.response_time.headline();
@@ -106,6 +106,20 @@ fn times_that_fall_on_failures_are_lower_bounds() {
     assert_eq!(bounds(&document), [Bound::Exact, Bound::Exact, Bound::Lower, Bound::Lower]);
     assert_eq!(percentile(&document, 100.0).bound, Bound::Lower);
     assert_eq!(percentile(&document, 99.0).ns, 10 * S);
+}
+
+/// Any echo may have been another message.
+#[test]
+fn pushes_among_echoes_leave_no_time() {
+    let document = well(pushed);
+    assert_eq!(bounds(&document), [Bound::Unknown; 4]);
+    assert_eq!(document.latency.service_time.ok.mean_bound, Bound::Unknown);
+    assert_eq!(document.throughput.bound, Bound::Unknown);
+    let matched = well(|parts| {
+        pushed(parts);
+        parts.given.plan.matched_by = Some("json:/id".to_owned());
+    });
+    assert_eq!(bounds(&matched), [Bound::Exact; 4]);
 }
 
 #[test]

@@ -27,6 +27,18 @@ fn clean() {
 }
 
 #[test]
+fn held_connections_need_a_window() {
+    let interrupted = |parts: &mut DocumentParts| {
+        held(0)(parts);
+        parts.measurements.interrupted = true;
+        for worker in &mut parts.measurements.workers {
+            worker.t1_ns = worker.start_ns;
+        }
+    };
+    check(interrupted, Grade::Void, "nothing was measured");
+}
+
+#[test]
 fn bounded() {
     check(held(1), Grade::Bounded, "target degraded");
     check(

@@ -294,7 +294,7 @@ pub(crate) fn held(lost: u64) -> impl FnOnce(&mut DocumentParts) {
     move |parts| {
         no_success(parts);
         parts.given.plan.load = Load::ClosedLoop;
-        let websocket = WebSocketPlan { in_flight: 1, binary: false, idle: true };
+        let websocket = WebSocketPlan { in_flight: 1, idle: true, ..WebSocketPlan::default() };
         parts.given.plan.http = Some(HttpPlan::WebSocket(websocket));
         let m = &mut parts.measurements;
         m.departures = Departures::default();

@@ -193,13 +193,13 @@ const ENDED: &str = "the server ended connections (GOAWAY: ENHANCE_YOUR_CALM)";
 
 fn without_streams(parts: &mut DocumentParts) {
     parts.measurements.connections.without_streams = 10;
-    parts.measurements.connections.goaways.insert("NO_ERROR", 1);
+    parts.measurements.connections.goaways.insert("NO_ERROR".to_owned(), 1);
 }
 
 fn ended(parts: &mut DocumentParts) {
     let goaways = &mut parts.measurements.connections.goaways;
-    goaways.insert("ENHANCE_YOUR_CALM", 7);
-    goaways.insert("NO_ERROR", 2);
+    goaways.insert("ENHANCE_YOUR_CALM".to_owned(), 7);
+    goaways.insert("NO_ERROR".to_owned(), 2);
 }
 
 /// No request fails where a server of HTTP/2 lets none be sent.

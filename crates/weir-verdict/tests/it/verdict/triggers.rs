@@ -2,7 +2,7 @@
 
 use weir_result::document::RuleOutcome::{self, Bound, Finding, Note, Void};
 use weir_result::document::{NginxSample, NginxSection, ServerLoad, ServerSection};
-use weir_result::{DocumentParts, Histogram, Measurements};
+use weir_result::{DocumentParts, Histogram, HttpPlan, Measurements, WebSocketPlan};
 
 use super::run::{
     EACH, Failure, MS, S, SLICES, US, answer, busy, closed, failing, health, histogram, network,
@@ -131,6 +131,7 @@ fn of_load() -> Vec<Trigger> {
         trigger("growing-backlog", Finding, growing),
         trigger("delayed-ack", Finding, |parts| served(parts, |_| 41_000 * US)),
         trigger("upload-windows", Finding, held_up(3 * S)),
+        trigger("unmatched-pushes", Void, pushed),
         trigger("server-count", Finding, watched(30_005, 0)),
         trigger("server-count", Finding, watched(29_990, 0)),
         trigger("dropped-accepts", Finding, watched(30_000, 3)),
@@ -249,6 +250,12 @@ pub(crate) fn growing(parts: &mut DocumentParts) {
     }
     parts.measurements.window.completed = 28_800;
     parts.measurements.window.good = 28_800;
+}
+
+/// Turns the run into one over WebSocket, whose server pushed three messages.
+pub(crate) fn pushed(parts: &mut DocumentParts) {
+    parts.given.plan.http = Some(HttpPlan::WebSocket(WebSocketPlan::default()));
+    parts.measurements.connections.pushed = 3;
 }
 
 /// Each trigger has its outcome, the base run triggers none of them, and no rule lacks a trigger.

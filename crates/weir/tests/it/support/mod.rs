@@ -10,6 +10,7 @@ pub(crate) mod raw;
 pub(crate) mod secure;
 pub(crate) mod serve;
 pub(crate) mod served;
+pub(crate) mod sockets;
 pub(crate) mod wait;
 pub(crate) mod weir;
 pub(crate) mod wrk;
