@@ -71,6 +71,10 @@ pub(crate) struct MessageProgress {
     pub(crate) stamp: Option<Nanos>,
     /// Gaps that are not below the limit of each condition.
     pub(crate) over: [u32; Goodput::TERMS_MAX],
+    /// True after an error within the stream.
+    pub(crate) has_error: bool,
+    /// True after a mark of its end.
+    pub(crate) has_end_mark: bool,
 }
 
 impl MessageProgress {
@@ -83,6 +87,8 @@ impl MessageProgress {
         heard_at: Nanos::ZERO,
         stamp: None,
         over: [0; Goodput::TERMS_MAX],
+        has_error: false,
+        has_end_mark: false,
     };
 }
 

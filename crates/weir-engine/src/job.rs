@@ -74,6 +74,8 @@ pub struct MessageRules {
     pub format: Option<MessageFormat>,
     /// Conditions of a good response; `None` if there are none.
     pub goodput: Option<Goodput>,
+    /// True if messages of the reasoning are told apart from those of the answer.
+    pub tells_reasoning: bool,
 }
 
 /// Measurements that only some reports need.

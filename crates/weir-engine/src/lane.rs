@@ -233,12 +233,14 @@ pub(crate) trait Lane: Debug + Sized {
     fn finish(&mut self, shared: &mut PoolState, end: Nanos);
 }
 
-/// True if a response with this status to identical exchanges meets the expectations. `keeps` is
+/// True if a response with this status to identical exchanges, one of them at `place`, meets the
+/// expectations. `keeps` is
 /// the part of responses that is kept, and `kept` returns it; kept responses are not merged.
 #[inline(never)]
 fn meets<'r>(
     ledger: &mut Ledger,
-    (exchange, exchanges): (&Exchange, u32),
+    place: ExchangePlace,
+    (exchange, exchanges): (&Exchange, usize),
     (keeps, status): (Interest, u16),
     kept: impl FnOnce() -> ReceivedResponse<'r>,
 ) -> bool {
@@ -246,7 +248,7 @@ fn meets<'r>(
         Interest::Status => ReceivedResponse::of_status(status),
         Interest::Head | Interest::Body => kept(),
     };
-    ledger.meets(exchange, exchanges, &response)
+    ledger.meets(place, exchange, exchanges as u32, &response)
 }
 
 impl PoolState {

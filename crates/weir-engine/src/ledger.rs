@@ -102,17 +102,24 @@ impl Ledger {
         self.success.accepts(status)
     }
 
-    /// True if the response to `exchanges` identical exchanges meets the expectations; else the
-    /// kind of the missed one is counted.
+    /// True if the response to `exchanges` identical exchanges, one of them at `place`, meets the
+    /// expectations and its stream did not fail; else the kind of what was missed is counted.
     #[inline(never)]
     pub(crate) fn meets(
         &mut self,
+        place: ExchangePlace,
         exchange: &Exchange,
         exchanges: u32,
         response: &ReceivedResponse<'_>,
     ) -> bool {
-        let judge = self.judge.as_mut().expect("a run with expectations has a judge");
-        let missed = judge.missed(exchange, response);
+        let missed = match &mut self.judge {
+            Some(judge) => judge.missed(exchange, response),
+            None if !self.success.accepts(response.status) => return false,
+            None => None,
+        };
+        let of_stream =
+            || self.messages.as_mut().and_then(|it| it.missed(place, exchange, response));
+        let missed = missed.or_else(of_stream);
         if let Some(kind) = missed {
             self.recorder.missed(exchange, kind, exchanges);
         }

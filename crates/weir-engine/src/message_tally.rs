@@ -15,6 +15,8 @@ pub(crate) struct MessageTally {
     pub(crate) bytes: u64,
     /// Responses in the window that met the goodput.
     pub(crate) good: u64,
+    /// Tokens by the server's count, which arrived in the window.
+    pub(crate) tokens: u64,
 }
 
 impl MessageTally {
@@ -26,6 +28,7 @@ impl MessageTally {
         self.received += other.received;
         self.bytes += other.bytes;
         self.good += other.good;
+        self.tokens += other.tokens;
     }
 
     pub(crate) fn finish(&self) -> MessageShare {
@@ -36,6 +39,7 @@ impl MessageTally {
             received: self.received,
             bytes: self.bytes,
             good: self.good,
+            tokens: self.tokens,
         }
     }
 }

@@ -39,7 +39,10 @@ pub use client::{HeadCache, Http1, unfinished_response};
 pub use error::{ProtocolError, RequestError};
 pub use head::{Head, read_head};
 pub use message::connection_fields::is_of_connection;
-pub use messages::{MessageFormat, MessageFraming, MessageKind, MessageTest, ReceivedMessage};
+pub use messages::{
+    MessageContent, MessageFormat, MessageFraming, MessageKind, MessageReader, MessageReading,
+    ReceivedMessage, TokenUsage,
+};
 pub use method::is_safe_method;
 pub use multiplexed::{
     EndReason, Multiplexed, PushedMessage, StreamEvent, StreamEventKind, StreamMessage, WindowWaits,

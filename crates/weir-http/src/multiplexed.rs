@@ -104,6 +104,11 @@ pub trait Multiplexed: Debug + Send {
     /// If that call completed no more than `nth`, or the interest is [`Interest::Status`].
     fn response(&self, nth: usize) -> ReceivedResponse<'_>;
 
+    /// True if a response so far was known to be an event stream. Not each one is looked at.
+    fn has_event_streams(&self) -> bool {
+        false
+    }
+
     /// Frees the stored responses that the last call completed, before the next call does.
     fn forget_responses(&mut self);
 

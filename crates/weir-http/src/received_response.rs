@@ -32,12 +32,15 @@ pub struct ReceivedResponse<'a> {
     pub is_cut: bool,
     /// Its messages of gRPC; `None` unless they are checked.
     pub call: Option<ReceivedCall>,
+    /// Begin of the first error among its messages, else of the first one that does not count;
+    /// empty if there is neither.
+    pub excerpt: &'a [u8],
 }
 
 impl<'a> ReceivedResponse<'a> {
     /// Returns a response of which nothing but its status code is known.
     pub fn of_status(status: u16) -> ReceivedResponse<'a> {
-        ReceivedResponse { status, head: &[], body: &[], is_cut: false, call: None }
+        ReceivedResponse { status, head: &[], body: &[], is_cut: false, call: None, excerpt: &[] }
     }
 
     /// Returns the field names and values in order of arrival, the trailers of a chunked body (RFC

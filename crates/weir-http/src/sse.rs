@@ -7,11 +7,19 @@ use memchr::memchr2;
 /// Most bytes of an event's data that are kept. Longer data is counted as a whole, and cut here.
 pub const DATA_KEPT_BYTES: usize = 64 * 1024;
 
+/// True if this value of `Content-Type` is that of an event stream.
+pub fn is_event_stream(content_type: &[u8]) -> bool {
+    const TYPE: &[u8] = b"text/event-stream";
+    let begin = content_type.get(..TYPE.len());
+    let end = content_type.get(TYPE.len()).copied().unwrap_or(b';');
+    begin.is_some_and(|begin| begin.eq_ignore_ascii_case(TYPE)) && matches!(end, b';' | b' ')
+}
+
 /// Splits a body into events, whatever the sizes of the pieces in which it arrives.
 ///
 /// Lines end with CR, LF or CRLF. A blank line ends an event, which is one if it has a `data`
-/// field. Comments, other fields and a byte order mark at the begin are skipped. An event that is
-/// incomplete at the end of the body is none.
+/// field. Comments, fields but `data` and `event`, and a byte order mark at the begin are skipped.
+/// An event that is incomplete at the end of the body is none.
 #[derive(Debug, Default)]
 pub struct EventSplitter {
     /// Data of the current event, as far as it is kept.
@@ -23,6 +31,8 @@ pub struct EventSplitter {
     /// True if the last byte was a CR: an LF that follows belongs to the same line end.
     is_after_cr: bool,
     place: LinePlace,
+    /// Meaning of the current event's name.
+    name: EventName,
 }
 
 /// An event of a stream.
@@ -33,6 +43,21 @@ pub struct Event<'a> {
     /// Its data: the values of its `data` fields, with a line feed between two. Only the first
     /// [`DATA_KEPT_BYTES`] if it is longer. It is UTF-8 by the standard, which is not checked.
     pub data: &'a [u8],
+    /// Meaning of its name.
+    pub name: EventName,
+}
+
+/// Meaning of an event's name, the value of its last `event` field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EventName {
+    /// No name, or one without a meaning here.
+    #[default]
+    Other,
+    /// The stream has failed: `error`, `response.failed`.
+    Error,
+    /// The stream has ended, as language models name it: `message_stop`, `response.completed`,
+    /// `response.incomplete`.
+    End,
 }
 
 impl Event<'_> {
@@ -53,6 +78,12 @@ enum LinePlace {
     Colon,
     /// In the value of a `data` field.
     Value,
+    /// After as many bytes of the line, which are the begin of `event`.
+    Event(u8),
+    /// After the colon of an `event` field.
+    EventColon,
+    /// In the value of an `event` field.
+    EventValue(NamePrefix),
     /// In a comment or another field.
     Other,
 }
@@ -67,11 +98,60 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 
 const NAME: &[u8] = b"data";
 
+const EVENT: &[u8] = b"event";
+
+/// Names with a meaning.
+const EVENT_NAMES: [(&[u8], EventName); 5] = [
+    (b"error", EventName::Error),
+    (b"response.failed", EventName::Error),
+    (b"message_stop", EventName::End),
+    (b"response.completed", EventName::End),
+    (b"response.incomplete", EventName::End),
+];
+
+/// The begin of an event's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NamePrefix {
+    /// One bit for each of [`EVENT_NAMES`] that begins so.
+    alike: u8,
+    /// Bytes so far.
+    seen: u8,
+}
+
+impl NamePrefix {
+    const EMPTY: NamePrefix = NamePrefix { alike: (1 << EVENT_NAMES.len()) - 1, seen: 0 };
+
+    /// Returns the prefix with these bytes behind it.
+    fn with(self, bytes: &[u8]) -> NamePrefix {
+        let from = usize::from(self.seen);
+        let alike = self.names().filter(|(_, (name, _))| name[from..].starts_with(bytes));
+        let alike = alike.fold(0, |alike, (bit, _)| alike | bit);
+        // No longer prefix has any that is alike.
+        let seen = if alike == 0 { 0 } else { self.seen + bytes.len() as u8 };
+        NamePrefix { alike, seen }
+    }
+
+    /// Returns the meaning of a name that ends here.
+    fn name(self) -> EventName {
+        let whole = self.names().find(|(_, (name, _))| name.len() == usize::from(self.seen));
+        whole.map_or(EventName::Other, |(_, (_, meaning))| *meaning)
+    }
+
+    /// Returns the names that are alike, with their bits.
+    fn names(self) -> impl Iterator<Item = (u8, &'static (&'static [u8], EventName))> {
+        let bits = (0..).map(|nth: u8| 1 << nth);
+        bits.zip(&EVENT_NAMES).filter(move |(bit, _)| self.alike & bit != 0)
+    }
+}
+
 /// Place at the begin of any line but the first.
 const LINE_BEGIN: LinePlace = LinePlace::Name(0);
 
 /// Place after a name that is `data`, so far.
 const NAME_END: LinePlace = LinePlace::Name(NAME.len() as u8);
+
+/// Place after a name that is `event`, so far.
+const EVENT_END: LinePlace = LinePlace::Event(EVENT.len() as u8);
 
 /// Most memory that is kept from event to event, in bytes.
 const CAPACITY_KEPT_BYTES: usize = 4096;
@@ -94,20 +174,31 @@ impl EventSplitter {
                 LINE_BEGIN if !self.has_data => match whole_event(bytes) {
                     Some((data, rest)) => {
                         let kept = &data[..data.len().min(DATA_KEPT_BYTES)];
-                        on_event(Event { data_bytes: data.len() as u64, data: kept });
+                        let name = std::mem::take(&mut self.name);
+                        on_event(Event { data_bytes: data.len() as u64, data: kept, name });
                         rest
                     }
                     None => self.read_name(bytes, &mut on_event),
                 },
-                LinePlace::Mark(_) | LinePlace::Name(_) => self.read_name(bytes, &mut on_event),
+                LinePlace::Mark(_) | LinePlace::Name(_) | LinePlace::Event(_) => {
+                    self.read_name(bytes, &mut on_event)
+                }
                 LinePlace::Colon => {
                     self.place = LinePlace::Value;
                     bytes.strip_prefix(b" ").unwrap_or(bytes)
                 }
-                LinePlace::Value | LinePlace::Other => {
+                LinePlace::EventColon => {
+                    self.place = LinePlace::EventValue(NamePrefix::EMPTY);
+                    bytes.strip_prefix(b" ").unwrap_or(bytes)
+                }
+                LinePlace::Value | LinePlace::EventValue(_) | LinePlace::Other => {
                     let end = memchr2(b'\r', b'\n', bytes).unwrap_or(bytes.len());
-                    if self.place == LinePlace::Value {
-                        self.push(&bytes[..end]);
+                    match self.place {
+                        LinePlace::Value => self.push(&bytes[..end]),
+                        LinePlace::EventValue(prefix) => {
+                            self.place = LinePlace::EventValue(prefix.with(&bytes[..end]));
+                        }
+                        _ => {}
                     }
                     if end < bytes.len() {
                         self.end_line(bytes[end], &mut on_event);
@@ -148,6 +239,11 @@ impl EventSplitter {
                 self.begin_data();
                 self.place = LinePlace::Colon;
             }
+            EVENT_END if byte == b':' => self.place = LinePlace::EventColon,
+            LINE_BEGIN if byte == EVENT[0] => self.place = LinePlace::Event(1),
+            LinePlace::Event(seen) if EVENT.get(usize::from(seen)) == Some(&byte) => {
+                self.place = LinePlace::Event(seen + 1);
+            }
             LinePlace::Name(seen) if NAME.get(usize::from(seen)) == Some(&byte) => {
                 self.place = LinePlace::Name(seen + 1);
             }
@@ -162,12 +258,15 @@ impl EventSplitter {
         match self.place {
             LINE_BEGIN => {
                 if self.has_data {
-                    on_event(Event { data_bytes: self.data_bytes, data: &self.data });
+                    let Self { data_bytes, ref data, name, .. } = *self;
+                    on_event(Event { data_bytes, data, name });
                 }
                 self.clear();
             }
             // A line without a colon is a field with an empty value.
             NAME_END => self.begin_data(),
+            EVENT_END | LinePlace::EventColon => self.name = EventName::Other,
+            LinePlace::EventValue(prefix) => self.name = prefix.name(),
             _ => {}
         }
         self.place = LINE_BEGIN;
@@ -192,6 +291,7 @@ impl EventSplitter {
         self.data.shrink_to(CAPACITY_KEPT_BYTES);
         self.data_bytes = 0;
         self.has_data = false;
+        self.name = EventName::Other;
     }
 }
 
@@ -266,6 +366,32 @@ mod tests {
         check("data:\n\ndata: \n\ndata:  \n\n", &["", "", " "]);
         check("data: a: b\n\ndata::c\n\n", &["a: b", ":c"]);
         check("retry\ndata: a\nid: 1\n\nid: 2\n\ndata: b\n\n", &["a", "b"]);
+    }
+
+    #[test]
+    fn names_of_errors_and_of_ends_are_found() {
+        let check = |body: &str, expected: &[EventName]| {
+            for length in 1..=body.len() {
+                let (mut splitter, mut names) = (EventSplitter::new(), Vec::new());
+                for piece in body.as_bytes().chunks(length) {
+                    splitter.receive(piece, |event| names.push(event.name));
+                }
+                assert_eq!(names, expected, "{body:?} in pieces of {length}");
+            }
+        };
+        let (other, error, end) = (EventName::Other, EventName::Error, EventName::End);
+        check("event: error\ndata: a\n\ndata: b\n\n", &[error, other]);
+        check("data: a\r\nevent:error\r\n\r\n", &[error]);
+        check("event: message_stop\ndata: a\n\nevent: response.completed\ndata\n\n", &[end, end]);
+        check("event: response.failed\ndata: {}\n\n", &[error]);
+        check("event: response.incomplete\rdata: {}\r\r", &[end]);
+        for name in ["errors", "err", "Error", "", " error", "response.", "message_start", "even"] {
+            check(&format!("event: {name}\ndata: a\n\n"), &[other]);
+        }
+        // The last name of an event counts; an event without data is none.
+        check("event: error\nevent: x\ndata: a\n\n", &[other]);
+        check("event: error\nevent\ndata: a\n\nevent: error\nevent:\ndata: a\n\n", &[other, other]);
+        check("event: error\n\ndata: a\n\nevents: error\ndata: a\n\n", &[other, other]);
     }
 
     #[test]

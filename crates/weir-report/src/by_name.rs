@@ -1,11 +1,10 @@
 //! Results by name as fields, for formats whose records are flat. It writes no format.
 
 use serde_json::{Value, json};
-use weir_result::document::{NameSection, Summary};
+use weir_result::document::NameSection;
 
-/// Percentiles with a field, and another for the kind of bound.
-const PERCENTILES: [(&str, f64); 4] =
-    [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99_9", 99.9)];
+use crate::fields::summary_fields;
+use crate::streams;
 
 /// Returns the fields of a name, by their names in the document. Null is an unknown value.
 pub(crate) fn fields(name: &NameSection) -> Vec<(String, Value)> {
@@ -29,20 +28,10 @@ pub(crate) fn fields(name: &NameSection) -> Vec<(String, Value)> {
     let counts = counts.into_iter().map(|(field, value)| (field.to_owned(), value));
     let times = [("response", &name.response_time), ("service", &name.service_time)];
     let summaries = times.map(|(time, metric)| (time, metric.headline()));
-    counts.chain(summaries.into_iter().flat_map(|(time, of)| summary_fields(time, of))).collect()
-}
-
-/// Returns the fields of a time, each with the time's name before its own; a bound is `exact`,
-/// `lower`, `upper` or `unknown`.
-pub(crate) fn summary_fields(time: &str, summary: &Summary) -> Vec<(String, Value)> {
-    let bound_at = |p: f64| summary.percentile(p).map(|value| value.bound.in_words());
-    let both = |field: &str, ns: Value, bound: Option<&str>| {
-        [(format!("{time}_{field}_ns"), ns), (format!("{time}_{field}_bound"), json!(bound))]
-    };
-    let percentiles = PERCENTILES.iter().flat_map(|(field, p)| {
-        both(field, json!(summary.percentile(*p).map(|value| value.ns)), bound_at(*p))
+    let messages = name.messages.iter().flat_map(|of| {
+        let gap = of.gap.as_ref().map(|gap| gap.headline());
+        streams::fields(of.received, of.per_second, of.tokens, (of.first.headline(), gap))
     });
-    let mean_bound = summary.mean_ns.map(|_| summary.mean_bound.in_words());
-    let max = both("max", json!(summary.max_ns), bound_at(100.0));
-    percentiles.chain(max).chain(both("mean", json!(summary.mean_ns), mean_bound)).collect()
+    let times = summaries.into_iter().flat_map(|(time, of)| summary_fields(time, of));
+    counts.chain(times).chain(messages).collect()
 }

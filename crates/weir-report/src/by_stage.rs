@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use weir_result::document::{Document, Metric, StageSection};
 use weir_result::{ByOutcome, Histogram};
 
-use crate::by_name::summary_fields;
+use crate::fields::summary_fields;
+use crate::streams;
 
 /// Returns the number of each stage, from 1, with the stage and its response time. Failures of all
 /// classes are together: slices do not tell their times apart.
@@ -58,5 +59,9 @@ pub(crate) fn fields(stage: &StageSection) -> Vec<(String, Value)> {
     ];
     let counts = counts.into_iter().map(|(field, value)| (field.to_owned(), value));
     let summary = stage.response_time_all.as_ref().unwrap_or(&stage.response_time);
-    counts.chain(summary_fields("response", summary)).collect()
+    let messages = stage.messages.iter().flat_map(|of| {
+        let first = of.first_all.as_ref().unwrap_or(&of.first);
+        streams::fields(of.received, of.per_second, of.tokens, (first, Some(&of.gap)))
+    });
+    counts.chain(summary_fields("response", summary)).chain(messages).collect()
 }

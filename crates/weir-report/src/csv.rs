@@ -9,7 +9,7 @@ use weir_result::{Document, SparseHistogram};
 use weir_text::printable;
 
 use crate::findings::Data;
-use crate::{by_name, by_stage};
+use crate::{by_name, by_stage, streams};
 
 /// Fields that name an interval.
 const PLACE: [&str; 3] = ["start_s", "length_s", "phase"];
@@ -97,10 +97,7 @@ pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result
         ("send_lag", &latency.send_lag),
         ("first_byte", &latency.first_byte),
     ];
-    let messages =
-        [("first_message", &latency.first_message), ("message_gap", &latency.message_gap)];
-    let messages = messages.into_iter().filter_map(|(time, metric)| Some((time, metric.as_ref()?)));
-    let whole = times.into_iter().chain(messages);
+    let whole = times.into_iter().chain(streams::times(latency));
     let whole = whole.map(|(time, metric)| ("", "", time, metric.headline()));
     let by_name = document.names.iter().flat_map(|name| {
         let times = [("response_time", &name.response_time), ("service_time", &name.service_time)];

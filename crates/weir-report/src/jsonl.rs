@@ -8,7 +8,7 @@ use weir_result::Document;
 use weir_result::document::SeriesEntry;
 
 use crate::json::escaped;
-use crate::{by_name, by_stage, csv};
+use crate::{by_name, by_stage, csv, streams};
 
 /// Writes the intervals, the stages, the names, and then the result.
 ///
@@ -78,8 +78,11 @@ pub fn write_summary(document: &Document, out: &mut dyn Write) -> io::Result<()>
         "p99_9_ns": at(99.9),
         "max_ns": latency.max_ns,
     });
-    if let (Some(load), Some(fields)) = (document.plan.replay_in_words(), summary.as_object_mut()) {
-        fields.insert("load".to_owned(), json!(load));
+    let load = document.plan.replay_in_words().map(Value::from);
+    let more = [("load", load), ("messages", streams::figures(document))];
+    if let Some(fields) = summary.as_object_mut() {
+        let more = more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        fields.extend(more);
     }
     writeln!(out, "{}", escaped(summary.to_string()))
 }

@@ -16,6 +16,7 @@ use crate::by_stage;
 use crate::distribution::{Certainty, Distribution, uncertain};
 use crate::foreign::origin;
 use crate::json;
+use crate::streams;
 
 /// Percentiles of a trend.
 const PERCENTILES: [(&str, f64); 4] =
@@ -147,7 +148,8 @@ impl K6Summary {
             ("service_time", &latency.service_time),
             ("send_lag", &latency.send_lag),
         ];
-        let whole = trends.map(|(name, times)| (Cow::from(name), times));
+        let whole = trends.into_iter().chain(streams::times(latency));
+        let whole = whole.map(|(name, times)| (Cow::from(name), times));
         let by_name = document.names.iter().map(|of| {
             let name = Cow::from(submetric("http_req_duration", ("name", &of.name)));
             (name, &of.response_time)
@@ -156,7 +158,7 @@ impl K6Summary {
         let stages = by_stage.iter().map(|(number, _, times)| {
             (Cow::from(submetric("http_req_duration", ("stage", number))), times)
         });
-        for (name, times) in whole.into_iter().chain(by_name).chain(stages) {
+        for (name, times) in whole.chain(by_name).chain(stages) {
             let Some(times) = Distribution::of(times) else { continue };
             let (values, uncertain) = trend(&times);
             let (kind, contains) = ("trend", "time");
@@ -166,6 +168,7 @@ impl K6Summary {
             metrics.push(K6Metric { name, kind, contains, values, thresholds: None });
         }
         metrics.extend(counts(document));
+        metrics.extend(counts_of_messages(document));
         metrics.extend(document.names.iter().flat_map(counts_of_name));
         metrics.extend(by_stage.iter().flat_map(|(number, of, _)| counts_of_stage(number, of)));
         if !document.assertions.is_empty() {
@@ -204,6 +207,25 @@ fn counts(document: &Document) -> [K6Metric; 7] {
         K6Metric::gauge("vus", connections),
         K6Metric::gauge("vus_max", connections),
     ]
+}
+
+/// Returns the counts of messages within responses, if they are measured.
+fn counts_of_messages(document: &Document) -> Vec<K6Metric> {
+    let Some(messages) = &document.messages else { return Vec::new() };
+    let (received, per_second) = (messages.received, messages.per_second);
+    let mut metrics = vec![K6Metric::counter("messages", "default", received, per_second)];
+    metrics.extend(
+        messages.tokens.as_ref().map(|tokens| {
+            K6Metric::counter("tokens", "default", tokens.received, tokens.per_second)
+        }),
+    );
+    metrics.extend(
+        messages
+            .goodput
+            .as_ref()
+            .map(|goodput| K6Metric::share("goodput", goodput.good, document.accounting.planned)),
+    );
+    metrics
 }
 
 /// Returns the name of the part of a metric with this value of a tag, as k6 writes it.

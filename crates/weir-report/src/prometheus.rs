@@ -12,6 +12,7 @@ use weir_text::printable;
 
 use crate::by_stage;
 use crate::distribution::{Certainty, Distribution};
+use crate::streams;
 
 /// Percentiles with a metric.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
@@ -128,19 +129,21 @@ fn messages(document: &Document, page: &mut MetricsPage) {
         let help = "Measured requests whose response met the goodput, 0 to 1";
         page.single("weir_goodput_ratio", "gauge", help, goodput.share);
     }
-    let latency = &document.latency;
-    let times = [
-        (
-            "first_message",
-            "Time from the planned send to the first message",
-            &latency.first_message,
-        ),
-        ("message_gap", "Time from one message of a response to the next", &latency.message_gap),
-    ];
-    for (name, help, metric) in times {
-        if let Some(metric) = metric {
-            time(name, help, &[(None, metric)], page);
-        }
+    if let Some(tokens) = &of.tokens {
+        let help = "Tokens by the server's count, received in the window";
+        page.single("weir_tokens_total", "counter", help, tokens.received as f64);
+        let help = "Tokens received per second of the window";
+        page.single("weir_tokens_per_second", "gauge", help, tokens.per_second);
+    }
+    for (name, metric) in streams::times(&document.latency) {
+        let help = match name {
+            "first_message" => "Time from the planned send to the first message",
+            "message_gap" => "Time from one message of a response to the next",
+            "first_reasoning" => "Time from the planned send to the first message of the reasoning",
+            "first_answer" => "Time from the planned send to the first message of the answer",
+            _ => "Time per token after the first, by the server's count of tokens",
+        };
+        time(name, help, &[(None, metric)], page);
     }
 }
 

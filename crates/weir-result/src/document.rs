@@ -63,6 +63,7 @@ pub use load::{LoadError, Stored};
 pub use merge::MergeError;
 pub use messages::{
     CountSummary, GoodputSection, MessageStamps, MessagesSection, NameMessages, StageMessages,
+    TokensSection,
 };
 pub use names::NameSection;
 pub use note::Note;

@@ -36,7 +36,7 @@ impl ErrorKind {
     }
 }
 
-/// Reason why a response counts as `bad_response`, in a run with expectations.
+/// Reason why a response counts as `bad_response`, in a run with expectations or with messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MissKind {
     /// The status code is not an expected one.
@@ -56,10 +56,16 @@ pub enum MissKind {
     BodyTooLarge,
     /// The body cannot be decoded.
     BodyUndecodable,
+    /// An error is among the messages.
+    StreamError,
+    /// No message carries a token.
+    StreamWithoutToken,
+    /// The stream ended without the end mark that others had.
+    StreamWithoutEnd,
 }
 
 impl MissKind {
-    /// Returns the name in a document: `expect_status`, `grpc_UNAVAILABLE`, `body_too_large`.
+    /// Returns the name in a document: `expect_status`, `grpc_UNAVAILABLE`, `stream_error`.
     pub fn name(self) -> &'static str {
         match self {
             MissKind::Status => "expect_status",
@@ -70,6 +76,9 @@ impl MissKind {
             MissKind::Same => "expect_same",
             MissKind::BodyTooLarge => "body_too_large",
             MissKind::BodyUndecodable => "body_not_decodable",
+            MissKind::StreamError => "stream_error",
+            MissKind::StreamWithoutToken => "stream_without_token",
+            MissKind::StreamWithoutEnd => "stream_without_end",
         }
     }
 }

@@ -29,8 +29,8 @@ pub mod study;
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
     MessageCounts, MessageShare, NameCounts, NameTotals, NamedSlice, Outcomes, ScriptUsage, Sent,
-    Slice, StageLags, StampedMessages, TcpUsage, TlsCounts, TlsParameters, Window, WorkerPhases,
-    coarsen_intervals,
+    Slice, StageLags, StampedMessages, TcpUsage, TlsCounts, TlsParameters, TokenCounts, Window,
+    WorkerPhases, coarsen_intervals,
 };
 pub use distinct::{distinct, distinct_us, summed};
 pub use document::{
@@ -48,7 +48,7 @@ pub use plan::{
     PART_WEIGHTS_MAX, Pacing, Part, Plan, Rate, ReplayPlan, RequestPlan, Speed, Stage, StageSpan,
     StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan, TlsVersion, Wait, WebSocketPlan,
     check_connection_stages, check_stages, connections_at, mean_rate, most_connections,
-    parse_connection_stages, parse_curve, parse_stages, stage_at,
+    one_or_several, parse_connection_stages, parse_curve, parse_stages, stage_at,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

@@ -29,7 +29,7 @@ merged! {
         /// Slots of M that ended as `transport_error`, by kind; they add up to that class.
         pub errors: BTreeMap<ErrorKind, u64> => rules::counts,
         /// Slots of M that ended as `bad_response`, by the kind of expectation that was missed;
-        /// they add up to that class. Empty without expectations.
+        /// with expectations they add up to that class. Empty without expectations and messages.
         pub missed: BTreeMap<MissKind, u64> => rules::counts,
         /// One example of each kind of `missed`.
         pub miss_examples: BTreeMap<MissKind, MissExample> => rules::first_by_key,
@@ -62,6 +62,13 @@ merged! {
         pub first_message: ByOutcome => rules::merge,
         /// Time from one message of a response to the next, of slots of M.
         pub message_gap: Histogram => rules::merge,
+        /// `(A_n − A_1) / (tokens − 1)` of the `ok` slots with a count of tokens by the server.
+        pub time_per_token: Histogram => rules::merge,
+        /// Time to the first message of the reasoning, of the `ok` slots with one.
+        pub first_reasoning: Histogram => rules::merge,
+        /// Time to the first message of the answer, of the `ok` slots with one; empty if no place
+        /// of tokens is of the reasoning.
+        pub first_answer: Histogram => rules::merge,
         /// Counts of messages, if they are measured.
         pub messages: Option<Box<MessageCounts>> => rules::merge,
         /// Duration of every successful connect, renewals and warm-up included.
@@ -112,6 +119,8 @@ merged! {
         pub workers: Vec<WorkerPhases> => rules::append,
         /// The time series.
         pub intervals: Vec<Interval> => merge_intervals,
+        /// True if a response was found to be an event stream. Not each one is looked at.
+        pub event_streams: bool => rules::any,
         /// Interim (1xx) responses, which end no request.
         pub interim_responses: u64 => rules::sum,
         /// True if the warm-up waited for a steady load and ended at its time limit instead.

@@ -82,6 +82,7 @@ settings! {
     SPEED "replay.speed" "Speed of the replay",
     MESSAGES "messages.protocol" "Protocol of messages within responses",
     TOKENS "messages.tokens" "Value of messages that count",
+    USAGE "messages.usage" "Place of the server's count of tokens",
     GOODPUT "messages.goodput" "Conditions of a good response",
     EXPECT "expect.all" "Expectation of responses",
     EXPECT_MAX_BODY "expect.body_max_bytes" "Limit of a decoded body",

@@ -10,6 +10,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Error of a request that the peer returned each time it was sent.
 const RETURNED: &str = "protocol_returned";
 
+/// Begin of the kinds of failed streams.
+const STREAM: &str = "stream_";
+
 /// Derives the line.
 pub(crate) fn of(document: &Document) -> TargetLine {
     let accounting = &document.accounting;
@@ -154,6 +157,19 @@ fn silence(document: &Document, share: f64) -> String {
     format!("no response for {} of the window{why}", units::short_percent(share))
 }
 
+/// Formats `20% of responses are streams that failed (stream error)`. If no event has a token, the
+/// place may be wrong: it says what the first event is.
+fn failed_stream(accounting: &Accounting, (kind, count): (&str, u64), answered: u64) -> String {
+    let share = units::short_percent(count as f64 / answered.max(1) as f64);
+    match accounting.miss_examples.get(kind) {
+        Some(example) if kind == "stream_without_token" => {
+            let (expected, found) = (&example.expected, &example.found);
+            format!("{share} of responses: no event has {expected}; the first event is {found}")
+        }
+        _ => format!("{share} of responses are streams that failed ({})", words_of_kind(kind)),
+    }
+}
+
 /// How the server refused streams of HTTP/2 or ended connections, by the name of the standard.
 fn refusal(document: &Document) -> Option<String> {
     let connections = &document.connections;
@@ -190,9 +206,14 @@ fn most_frequent(document: &Document, sent: u64) -> String {
     ];
     causes.extend(worst_status.map(|(code, count)| {
         let of_responses = units::short_percent(*count as f64 / answered.max(1) as f64);
-        (accounting.bad_response, format!("{of_responses} of responses were {code}"))
+        let missed: u64 = accounting.missed.values().sum();
+        let bad = accounting.bad_response.saturating_sub(missed);
+        (bad, format!("{of_responses} of responses were {code}"))
     }));
-    causes.extend(worst_miss.map(|(kind, _)| {
+    causes.extend(worst_miss.map(|(kind, count)| {
+        if kind.starts_with(STREAM) {
+            return (*count, failed_stream(accounting, (kind, *count), answered));
+        }
         let of_responses = accounting.bad_response as f64 / answered.max(1) as f64;
         let (missed, kind) = (units::short_percent(of_responses), words_of_kind(kind));
         (accounting.bad_response, format!("{missed} of responses missed an expectation ({kind})"))

@@ -34,6 +34,7 @@ const NAMES: &[(Setting, &str)] = &[
     (SPEED, "--speed"),
     (MESSAGES, "--sse"),
     (TOKENS, "--tokens"),
+    (USAGE, "--usage"),
     (GOODPUT, "--goodput"),
     (EXPECT, "--expect"),
     (EXPECT_MAX_BODY, "--expect-max-body"),

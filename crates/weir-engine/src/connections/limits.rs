@@ -69,6 +69,7 @@ impl ConnectionLimits {
         let shows = script.and_then(Script::interest);
         let checks = job.expectations.as_ref().map(|checks| checks.interest());
         let messages = job.messages.as_ref().map(|_| Interest::Head);
+        let splits = job.messages.as_ref().is_some_and(|rules| rules.format.is_some());
         let keeps = shows.max(checks).max(messages).unwrap_or_default();
         let is_read = shows.is_some() || keeps != Interest::Status;
         ConnectionLimits {
@@ -84,7 +85,7 @@ impl ConnectionLimits {
             batches: calls.delay || (!streams && (calls.request || calls.takes_connections)),
             delays: calls.delay,
             shows,
-            checks: checks.is_some(),
+            checks: checks.is_some() || splits,
             keeps,
             messages: messages.is_some(),
             pushes: job.plan.websocket().is_some(),

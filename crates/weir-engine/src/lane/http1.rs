@@ -280,6 +280,7 @@ impl Lane for Http1Lane {
 
     fn finish(&mut self, shared: &mut PoolState, _end: Nanos) {
         shared.ledger.recorder.interim_responses(self.slots.interim_responses());
+        shared.ledger.recorder.event_streams(self.known.has_event_streams());
     }
 }
 
@@ -472,14 +473,14 @@ impl Http1Lane {
                 debug_assert!(ended_now.iter().all(|other| *other == exchange));
                 ended_now.iter_mut().for_each(Exchange::end);
                 ended = others;
-                let observed = is_observed.then(|| {
-                    let id = event.ids().end - ended.len() as u16 - 1;
-                    observed(ExchangePlace { conn, id }, &exchange, self.stamps.as_ref())
-                });
+                let id = event.ids().end - ended.len() as u16 - 1;
+                let place = ExchangePlace { conn, id };
+                let observed =
+                    is_observed.then(|| observed(place, &exchange, self.stamps.as_ref()));
                 let kept = || own.protocol.response(nth);
                 let is_ok = match CHECKS {
                     false => ledger.accepts(event.status),
-                    true => meets(ledger, (&exchange, alike as u32), (keeps, event.status), kept),
+                    true => meets(ledger, place, (&exchange, alike), (keeps, event.status), kept),
                 };
                 ledger.responded(&exchange, alike as u32, (response, is_ok), at, observed);
                 connection.load -= alike as u16;

@@ -277,6 +277,7 @@ impl Lane for StreamLane {
     fn finish(&mut self, shared: &mut PoolState, end: Nanos) {
         for StreamConnection { protocol, .. } in &mut self.connections {
             shared.ledger.recorder.interim_responses(protocol.interim_responses());
+            shared.ledger.recorder.event_streams(protocol.has_event_streams());
             shared.ledger.connections.window_waits(protocol.window_waits(end.0));
             shared.ledger.connections.socket_ended(&**protocol, self.depth);
         }
@@ -457,7 +458,7 @@ impl StreamLane {
                         shared.connections.note(ScriptEvent::Responded { conn, nth, status });
                     }
                     let is_ok = match shared.connections.limits.checks {
-                        true => self.meets(shared, conn, id, (nth, status)),
+                        true => self.meets(shared, ExchangePlace { conn, id }, (nth, status)),
                         false => shared.ledger.accepts(status),
                     };
                     self.respond(shared, conn, id, (status, is_ok), at);
@@ -490,14 +491,13 @@ impl StreamLane {
     fn meets(
         &mut self,
         shared: &mut PoolState,
-        conn: ConnId,
-        id: u16,
+        place: ExchangePlace,
         (nth, status): (usize, u16),
     ) -> bool {
-        let exchange = *self.stream(conn, id).0;
-        let kept = || self.connections[conn.index()].protocol.response(nth);
+        let exchange = *self.stream(place.conn, place.id).0;
+        let kept = || self.connections[place.conn.index()].protocol.response(nth);
         let keeps = shared.connections.limits.keeps;
-        meets(&mut shared.ledger, (&exchange, 1), (keeps, status), kept)
+        meets(&mut shared.ledger, place, (&exchange, 1), (keeps, status), kept)
     }
 
     /// Ends one exchange of `conn` with its response, a success or not.

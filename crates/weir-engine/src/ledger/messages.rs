@@ -1,10 +1,16 @@
 //! Messages within responses (METHOD 1.26): the progress of each exchange in flight, and the times
 //! and counts of all.
 
-use weir_http::{MessageKind, ReceivedMessage};
+mod stream_end;
+mod tokens;
+
+mod timed_message;
+
+use weir_http::{MessageKind, ReceivedResponse};
 use weir_io::Nanos;
 use weir_result::{
-    ByOutcome, Histogram, Measurements, MessageCounts, SparseHistogram, StampedMessages, Tally,
+    ByOutcome, Histogram, Measurements, MessageCounts, MissKind, SparseHistogram, StampedMessages,
+    Tally,
 };
 
 use super::recorder::SlotShares;
@@ -13,6 +19,9 @@ use crate::exchange::{Exchange, ExchangePlace, SlotPhase};
 use crate::goodput::{Goodput, MessageProgress};
 use crate::job::Job;
 use crate::worker_frame::WorkerFrame;
+use stream_end::StreamEnds;
+pub(super) use timed_message::TimedMessage;
+use tokens::TokenRecorder;
 
 /// The messages of one worker's responses.
 #[derive(Debug)]
@@ -30,6 +39,9 @@ pub(super) struct MessageRecorder {
     per_response: Tally,
     bytes_per_response: Tally,
     stamped: StampedTallies,
+    /// Tokens, if the plan says which messages carry them.
+    tokens: Option<TokenRecorder>,
+    ends: StreamEnds,
 }
 
 /// Times of messages on stamped connections.
@@ -40,16 +52,6 @@ struct StampedTallies {
     gap: Tally,
     gap_outside: Tally,
     gap_share: Tally,
-}
-
-/// A message that counts, with its times.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TimedMessage {
-    pub(super) message: ReceivedMessage,
-    /// After the read of its last byte (`A`).
-    pub(super) at: Nanos,
-    /// Kernel receive stamp of its last byte, on a stamped connection.
-    pub(super) stamp: Option<Nanos>,
 }
 
 impl MessageRecorder {
@@ -69,13 +71,20 @@ impl MessageRecorder {
             per_response: Tally::new(),
             bytes_per_response: Tally::new(),
             stamped: StampedTallies::default(),
+            tokens: TokenRecorder::new(job, connections as usize * depth),
+            ends: StreamEnds::new(job),
         }))
+    }
+
+    /// Returns the index of an exchange.
+    fn index(&self, place: ExchangePlace) -> Option<usize> {
+        let id = usize::from(place.id);
+        (id < self.depth).then(|| place.conn.index() * self.depth + id)
     }
 
     /// Returns the progress of an exchange.
     fn at(&mut self, place: ExchangePlace) -> Option<&mut MessageProgress> {
-        let id = usize::from(place.id);
-        (id < self.depth).then(|| &mut self.progress[place.conn.index() * self.depth + id])
+        self.index(place).map(|index| &mut self.progress[index])
     }
 
     /// Returns the time of the last message of an exchange; [`Nanos::ZERO`] without one.
@@ -86,21 +95,27 @@ impl MessageRecorder {
     /// Records a message of a response in progress.
     pub(super) fn received(
         &mut self,
-        shares: SlotShares<'_>,
+        mut shares: SlotShares<'_>,
         place: ExchangePlace,
         exchange: &Exchange,
         timed: TimedMessage,
     ) {
         let is_measured = exchange.phase == SlotPhase::Measured;
         let TimedMessage { message, at, stamp } = timed;
-        let Some(progress) = self.at(place) else { return };
+        let Some(index) = self.index(place) else { return };
+        let progress = &mut self.progress[index];
         progress.heard_at = at;
-        match message.kind {
-            MessageKind::EndMark => return self.counts.end_marks += u64::from(is_measured),
-            MessageKind::Other => return self.counts.others += u64::from(is_measured),
-            MessageKind::Counted => {}
-        }
+        progress.has_error |= message.kind == MessageKind::Error;
+        progress.has_end_mark |= message.kind == MessageKind::EndMark;
         let before = *progress;
+        self.ends.are_marked |= before.has_end_mark;
+        if let Some(tokens) = &mut self.tokens {
+            tokens.received(&mut shares, index, exchange, timed);
+        }
+        if !message.kind.is_counted() {
+            return self.count_other(message.kind, is_measured);
+        }
+        let progress = &mut self.progress[index];
         progress.count += 1;
         progress.bytes += message.bytes;
         (progress.last_at, progress.stamp) = (at, stamp);
@@ -110,6 +125,19 @@ impl MessageRecorder {
             self.count_gap(place, at.since(before.last_at));
         }
         self.count(shares, exchange, (before, timed), is_measured);
+    }
+
+    /// Counts a message that times are not measured of.
+    fn count_other(&mut self, kind: MessageKind, is_measured: bool) {
+        let counts = &mut self.counts;
+        *match kind {
+            MessageKind::EndMark => &mut counts.end_marks,
+            MessageKind::Error => &mut counts.errors,
+            MessageKind::TooLong => &mut counts.too_long,
+            MessageKind::Other | MessageKind::Counted | MessageKind::Reasoning => {
+                &mut counts.others
+            }
+        } += u64::from(is_measured);
     }
 
     /// Counts a message by the time at which it arrived, and records its time if the exchange is
@@ -151,6 +179,19 @@ impl MessageRecorder {
         }
     }
 
+    /// Returns the kind of failure of the stream that is the response to an exchange; `None` if it
+    /// did not fail.
+    pub(super) fn missed(
+        &mut self,
+        place: ExchangePlace,
+        exchange: &Exchange,
+        response: &ReceivedResponse<'_>,
+    ) -> Option<MissKind> {
+        let progress = *self.at(place)?;
+        let is_measured = exchange.phase == SlotPhase::Measured;
+        self.ends.missed(&progress, response, is_measured)
+    }
+
     /// Records the end of an exchange, and returns its messages.
     pub(super) fn ended(
         &mut self,
@@ -159,6 +200,7 @@ impl MessageRecorder {
         exchange: &Exchange,
         (outcome, at): (&Outcome, Nanos),
     ) -> ExchangeMessages {
+        let index = self.index(place);
         let progress = self.at(place);
         let progress = progress.map_or(MessageProgress::NONE, |progress| {
             std::mem::replace(progress, MessageProgress::NONE)
@@ -176,7 +218,13 @@ impl MessageRecorder {
             }
             if matches!(outcome, Outcome::Ok(_)) {
                 self.record_ok(&progress);
+                if let (Some(tokens), Some(index)) = (&mut self.tokens, index) {
+                    tokens.record_ok(index, exchange, &progress);
+                }
             }
+        }
+        if let (Some(tokens), Some(index)) = (&mut self.tokens, index) {
+            tokens.ended(index);
         }
         let MessageProgress { count, bytes, first_at, .. } = progress;
         ExchangeMessages { count, bytes, first_at }
@@ -184,6 +232,8 @@ impl MessageRecorder {
 
     /// Records the messages of a measured response that is `ok`.
     fn record_ok(&mut self, progress: &MessageProgress) {
+        let is_unmarked = progress.heard_at > Nanos::ZERO && !progress.has_end_mark;
+        self.counts.unmarked += u64::from(is_unmarked && self.ends.may_be_marked);
         self.per_response.record(progress.count.into());
         self.bytes_per_response.record(progress.bytes);
         if let Some(gaps) = progress.count.checked_sub(1).filter(|gaps| *gaps > 0) {
@@ -229,8 +279,12 @@ impl MessageRecorder {
             per_response: Histogram::from(&self.per_response),
             bytes_per_response: Histogram::from(&self.bytes_per_response),
             stamped: self.stamped.finish(),
+            tokens: self.tokens.as_ref().map(TokenRecorder::counts).unwrap_or_default(),
             ..self.counts.clone()
         }));
+        self.tokens.iter().for_each(|tokens| tokens.finish(measurements));
+        let examples = self.ends.examples.clone();
+        measurements.miss_examples.extend(examples);
         let mut first = ByOutcome::default();
         for share in measurements.slices.iter().filter_map(|slice| slice.messages.as_ref()) {
             first.ok.add(&share.first);

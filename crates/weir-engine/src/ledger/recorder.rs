@@ -83,6 +83,7 @@ struct RunCounts {
     unresolved: u64,
     overdue: u64,
     interim_responses: u64,
+    event_streams: bool,
 }
 
 /// Times of the members of M.
@@ -482,6 +483,11 @@ impl Recorder {
     /// Adds the 1xx responses of the connections.
     pub(crate) fn interim_responses(&mut self, count: u64) {
         self.counts.interim_responses += count;
+    }
+
+    /// Notes whether a response was found to be an event stream.
+    pub(crate) fn event_streams(&mut self, are_found: bool) {
+        self.counts.event_streams |= are_found;
     }
 
     /// Returns the time at which the next interval ends, or the next sample of the rate or of the

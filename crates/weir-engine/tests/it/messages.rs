@@ -1,7 +1,7 @@
 //! Messages within responses in virtual time: their times and counts are known exactly.
 
 use weir_engine::{Goodput, GoodputTerm, GoodputTime, Job, MessageRules};
-use weir_http::{MessageFormat, MessageFraming};
+use weir_http::{MessageFormat, MessageFraming, MessageReader, MessageReading, TokenUsage};
 use weir_io::Nanos;
 use weir_result::{MessageCounts, MessagePlan, MessageProtocol, Plan};
 use weir_sim::{Link, Service, ServiceFactory, World};
@@ -99,13 +99,18 @@ fn run(events: Events, plan: &Plan, terms: &[GoodputTerm]) -> Run {
 }
 
 fn run_on(service: ServiceFactory, plan: &Plan, terms: &[GoodputTerm]) -> Run {
-    let format = MessageFormat { framing: MessageFraming::EventStream, test: None };
+    let format = MessageFormat { framing: MessageFraming::EventStream, reader: None };
     let goodput = (!terms.is_empty()).then(|| Goodput { terms: terms.to_vec() });
-    let messages = Some(MessageRules { format: Some(format), goodput });
+    let messages = Some(MessageRules { format: Some(format), goodput, tells_reasoning: false });
     let world = World { service: Some(service), ..World::default() };
     let run = run_job(world, &Job { messages, ..job(plan) }, 0, Nanos::MAX, None);
     let goodput = (!terms.is_empty()).then(String::new);
-    let messages = Some(MessagePlan { protocol: MessageProtocol::Sse, tokens: None, goodput });
+    let messages = Some(MessagePlan {
+        protocol: MessageProtocol::Sse,
+        tokens: Vec::new(),
+        usage: None,
+        goodput,
+    });
     // The checks of a document cover its messages.
     let document = document(&Plan { messages, ..plan.clone() }, run.measured.clone());
     assert_eq!(document.messages.map(|it| it.measured), Some(counts(&run).measured));
@@ -208,6 +213,25 @@ fn a_request_without_a_message_has_its_age() {
     assert_eq!(run.measured.outcomes.timed_out, 2);
     check_all("age", &run.measured.first_message.censored, 2, 100 * MS);
     assert_eq!(run.measured.first_message.ok.count() + counts(&run).measured, 0);
+}
+
+/// The server counts 9 tokens in 5 messages.
+#[test]
+fn the_time_per_token_is_that_of_the_servers_count() {
+    let reader = MessageReader::new(|content| {
+        let usage = TokenUsage { output: Some(9), ..TokenUsage::default() };
+        MessageReading { kind: content.kind, usage }
+    });
+    let format = MessageFormat { framing: MessageFraming::EventStream, reader: Some(reader) };
+    let rules = MessageRules { format: Some(format), ..MessageRules::default() };
+    let (protocol, tokens) = (MessageProtocol::Sse, vec!["json:/a".to_owned()]);
+    let messages = Some(MessagePlan { protocol, tokens, usage: None, goodput: None });
+    let plan = Plan { requests: Some(4), duration_ns: None, messages, ..closed(1) };
+    let world = World { service: Some(PLAIN.factory()), ..World::default() };
+    let run = run_job(world, &Job { messages: Some(rules), ..job(&plan) }, 0, Nanos::MAX, None);
+    check_all("time per token", &run.measured.time_per_token, 4, GAP / 2);
+    let tokens = &counts(&run).tokens;
+    assert_eq!((tokens.received, tokens.per_response.count()), (36, 4));
 }
 
 #[test]

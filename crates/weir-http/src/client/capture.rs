@@ -77,7 +77,7 @@ impl Capture {
     pub(crate) fn split(&mut self, format: &MessageFormat) {
         self.messages = Some((MessageSplitter::new(format), Vec::new()));
         if let Some(call) = &mut self.call {
-            call.keep(format.tested_bytes());
+            call.keep(format.read_bytes());
         }
     }
 
@@ -124,6 +124,7 @@ impl Capture {
         self.heads.shrink_to(BUFFER_BYTES_KEPT);
         self.bodies.drain(..body_end);
         self.shrink_bodies();
+        self.forget_excerpt();
     }
 
     /// Drops the current response, which will not be completed or was interim.
@@ -134,6 +135,13 @@ impl Capture {
         self.shrink_bodies();
         self.is_cut = false;
         self.end_messages();
+        self.forget_excerpt();
+    }
+
+    fn forget_excerpt(&mut self) {
+        if let Some((splitter, _)) = &mut self.messages {
+            splitter.forget_excerpt();
+        }
     }
 
     fn end_messages(&mut self) {
@@ -234,7 +242,8 @@ impl Capture {
         let Completed { status, is_cut, head_end, body_end, call } = self.completed[nth];
         let head = &self.heads[begin.head_end..head_end];
         let body = &self.bodies[begin.body_end..body_end];
-        ReceivedResponse { status, head, body, is_cut, call }
+        let excerpt = self.messages.as_ref().map_or(&[][..], |(splitter, _)| splitter.excerpt());
+        ReceivedResponse { status, head, body, is_cut, call, excerpt }
     }
 
     /// Returns the current response as far as it was received; its head is complete.

@@ -10,9 +10,12 @@
 
 use std::mem;
 
+use memchr::memchr;
+
 use crate::message::framing::{self, BodyEnd};
 use crate::message::line::{self, Field, Line};
 use crate::message::scan;
+use crate::sse;
 
 /// Largest cached head, in bytes. Larger ones are parsed each time: common servers do not send
 /// them, and they would cost memory in every worker.
@@ -42,6 +45,8 @@ pub struct HeadCache {
     heads: Vec<CachedHead>,
     /// Index of the head that was found last.
     last: usize,
+    /// True if a head that was stored is that of an event stream.
+    has_event_streams: bool,
 }
 
 /// A cached head.
@@ -87,6 +92,11 @@ impl HeadCache {
         responses.take_while(|response| response.starts_with(head)).count()
     }
 
+    /// True if a head so far was that of an event stream. Heads are read for it as they are stored.
+    pub fn has_event_streams(&self) -> bool {
+        self.has_event_streams
+    }
+
     /// Finds the head at the start of `bytes` among several: those of responses of this length come
     /// first, then the one that was found last, which other responses may follow.
     #[inline(never)]
@@ -109,7 +119,10 @@ impl HeadCache {
             return;
         }
         match &mut self.heads[..] {
-            [only] if only.meaning.is_none() => only.store(head, received, meaning),
+            [only] if only.meaning.is_none() => {
+                only.store(head, received, meaning);
+                self.has_event_streams |= is_of_event_stream(head);
+            }
             _ => self.learn_other(head, received, meaning),
         }
     }
@@ -129,6 +142,7 @@ impl HeadCache {
         least.waits = least.waits.saturating_sub(1);
         if least.waits == 0 {
             least.store(head, received, meaning);
+            self.has_event_streams |= is_of_event_stream(head);
         }
     }
 
@@ -166,8 +180,19 @@ impl HeadCache {
 
 impl Default for HeadCache {
     fn default() -> HeadCache {
-        HeadCache { heads: vec![CachedHead::default()], last: 0 }
+        HeadCache { heads: vec![CachedHead::default()], last: 0, has_event_streams: false }
     }
+}
+
+/// True if a head is that of an event stream.
+#[cold]
+fn is_of_event_stream(head: &[u8]) -> bool {
+    let is_type = |line: &[u8]| {
+        let (name, value) = line.split_at(memchr(b':', line).unwrap_or(0));
+        let value = value.strip_prefix(b":").map(<[u8]>::trim_ascii);
+        name.eq_ignore_ascii_case(b"content-type") && value.is_some_and(sse::is_event_stream)
+    };
+    head.split(|byte| *byte == b'\n').any(is_type)
 }
 
 impl CachedHead {

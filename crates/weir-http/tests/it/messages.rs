@@ -2,16 +2,16 @@
 //! which bytes arrive.
 
 use weir_http::{
-    BodyBudget, Http1, Interest, MessageFormat, MessageFraming, MessageKind, MessageTest,
-    ReceivedMessage, RequestTraits,
+    BodyBudget, Http1, Interest, MessageContent, MessageFormat, MessageFraming, MessageKind,
+    MessageReader, MessageReading, ReceivedMessage, RequestTraits, TokenUsage,
 };
 
 const BODY: &str = "data: one\n\n: comment\n\ndata: 22\ndata: 3\n\ndata: [DONE]\n\ndata: cut";
 
-fn client(test: Option<MessageTest>) -> Http1 {
+fn client(reader: Option<MessageReader>) -> Http1 {
     let mut client = Http1::new(1);
     client.set_interest(Interest::Head, &BodyBudget::default());
-    client.set_messages(&MessageFormat { framing: MessageFraming::EventStream, test });
+    client.set_messages(&MessageFormat { framing: MessageFraming::EventStream, reader });
     client
 }
 
@@ -41,7 +41,8 @@ fn chunked(body: &str) -> Vec<u8> {
 #[test]
 fn messages_do_not_depend_on_pieces() {
     let fixed = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{BODY}", BODY.len());
-    let message = |bytes, kind| ReceivedMessage { bytes, kind };
+    let usage = TokenUsage::default();
+    let message = |bytes, kind| ReceivedMessage { bytes, kind, usage };
     let expected = [
         message(3, MessageKind::Counted),
         message(4, MessageKind::Counted),
@@ -56,11 +57,42 @@ fn messages_do_not_depend_on_pieces() {
 }
 
 #[test]
-fn a_test_decides_which_messages_count() {
-    let mut client = client(Some(MessageTest::new(|content| content.starts_with(b"2"))));
+fn a_reader_decides_which_messages_count() {
+    let mut client = client(Some(MessageReader::new(|content| {
+        let is_counted = content.data.starts_with(b"2");
+        MessageReading::of_kind(if is_counted { content.kind } else { MessageKind::Other })
+    })));
     let kinds = messages(&mut client, &chunked(BODY), 1000).into_iter().map(|one| one.kind);
     let expected = [MessageKind::Other, MessageKind::Counted, MessageKind::EndMark];
     assert!(kinds.eq(expected));
+}
+
+#[test]
+fn an_excerpt_is_of_the_first_error_or_of_the_first_message_that_does_not_count() {
+    let long = "l".repeat(MessageContent::BYTES_MAX + 1);
+    let mut client = client(Some(MessageReader::new(|content| {
+        let kind = match content.data {
+            _ if content.is_cut => MessageKind::TooLong,
+            b"2" => MessageKind::Other,
+            _ => content.kind,
+        };
+        MessageReading::of_kind(kind)
+    })));
+    let error = "event: error\ndata: e\n\n";
+    for (body, expected, last) in [
+        ("data: 1\n\n".to_owned(), "", MessageKind::Counted),
+        ("data: 2\n\ndata: 1\n\ndata: 2\n\n".to_owned(), "2", MessageKind::Other),
+        (format!("data: 2\n\n{error}event: error\ndata: f\n\n"), "e", MessageKind::Error),
+        (format!("{error}data: 2\n\n"), "e", MessageKind::Other),
+        (format!("data: {long}\n\n"), &long[..1024], MessageKind::TooLong),
+    ] {
+        client.request(RequestTraits::default());
+        let mut events = Vec::new();
+        client.receive(&chunked(&body), &mut events).expect("a valid response");
+        let shown = String::from_utf8_lossy(client.response(0).excerpt).into_owned();
+        assert_eq!(shown, expected);
+        assert_eq!(client.messages().last().map(|message| message.kind), Some(last));
+    }
 }
 
 #[test]

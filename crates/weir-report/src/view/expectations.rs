@@ -1,4 +1,5 @@
-//! The missed expectations of a run: their kinds with counts, and an example of each.
+//! The missed expectations of a run, or its failed streams: their kinds with counts, and an example
+//! of each.
 
 use weir_result::Document;
 use weir_result::document::Accounting;
@@ -11,7 +12,8 @@ pub(super) fn blocks(document: &Document) -> Option<Block> {
     let accounting = &document.accounting;
     let lines = accounting.missed.iter().map(|(kind, count)| line(accounting, kind, *count));
     let lines: Vec<Line> = lines.collect();
-    (!lines.is_empty()).then(|| Block::entry("Expectations", lines))
+    let title = if document.plan.expect.is_some() { "Expectations" } else { "Failed streams" };
+    (!lines.is_empty()).then(|| Block::entry(title, lines))
 }
 
 /// Formats `expect body: 12`, the expectation, and the response that missed it.

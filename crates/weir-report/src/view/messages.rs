@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 
 use weir_result::Document;
-use weir_result::document::{CountSummary, MessagesSection, Metric, Summary};
+use weir_result::document::{
+    CountSummary, Latency, MessagesSection, Metric, Summary, TokensSection,
+};
 use weir_result::quantile::{Bound, Quantile};
 use weir_text::units::{self, DurationColumn};
 
@@ -21,32 +23,75 @@ const LINES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 pub(super) fn blocks(document: &Document, explained: &[Block]) -> Vec<Block> {
     let Some(messages) = &document.messages else { return Vec::new() };
     let noun = noun(document);
-    let mut blocks = vec![Block::facts(title(noun), rates(messages, noun))];
+    let mut blocks: Vec<Block> = tokens(document, messages).into_iter().collect();
+    let rates = rates(messages, noun, blocks.is_empty());
+    blocks.push(Block::facts(title(noun), rates));
+    blocks.extend(parts(document));
     blocks.extend(goodput(document, messages));
-    blocks.extend(table(document, noun, explained));
+    blocks.extend(table(document, explained));
     blocks.extend(client(messages));
     blocks.extend(by_name(document));
     blocks.extend(by_stage(document));
     blocks
 }
 
-/// Returns the noun of a message: one that counts by a rule of tokens is a token.
+/// Returns the noun of a message: one with tokens is a chunk, which may hold several.
 pub(super) fn noun(document: &Document) -> &'static str {
-    let plan = document.plan.messages.as_ref();
-    let counts_tokens = plan.is_some_and(|messages| messages.tokens.is_some());
-    if counts_tokens { "token" } else { "message" }
+    if counts_tokens(document) { "chunk" } else { "message" }
+}
+
+/// True if only messages with tokens count.
+fn counts_tokens(document: &Document) -> bool {
+    document.plan.messages.as_ref().is_some_and(|messages| !messages.tokens.is_empty())
 }
 
 fn title(noun: &str) -> &'static str {
-    if noun == "token" { "Tokens" } else { "Messages" }
+    if noun == "chunk" { "Chunks" } else { "Messages" }
+}
+
+/// Tokens by the server's count: their rate, those of a response, and the time of each.
+fn tokens(document: &Document, messages: &MessagesSection) -> Option<Block> {
+    let TokensSection { per_second, interval, per_response, reasoning, cached, .. } =
+        messages.tokens.as_ref()?;
+    let rate = units::round_rate(*per_second) + &margin(*per_second, *interval);
+    let mut facts = vec![Fact::text(rate).toned(Tone::Main)];
+    if let Some(each) = each(per_response) {
+        facts.push(Fact::named(&each, "per response"));
+    }
+    if let Some(times) = document.latency.time_per_token.as_ref().map(Metric::headline) {
+        let at = |p| times.percentile(p).map(|value| units::duration(value.ns));
+        let texts = [at(50.0).map(|p50| format!("{p50} per token after the first"))];
+        let texts = texts.into_iter().chain([at(99.0).map(|p99| format!("p99 {p99}"))]);
+        facts.extend(texts.flatten().map(Fact::text));
+    }
+    let parts = [(*reasoning, "of reasoning"), (*cached, "cached of the requests")];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    facts.extend(parts.map(|(n, part)| Fact::text(format!("{} {part}", units::count(n)))));
+    facts.push(Fact::text("by the server's count"));
+    Some(Block::facts("Tokens", facts))
+}
+
+/// The times to the first message of the reasoning and to that of the answer.
+fn parts(document: &Document) -> Option<Block> {
+    let Latency { first_reasoning, first_answer, .. } = &document.latency;
+    let part = |name: &str, metric: &Option<Metric>| {
+        let times = metric.as_ref()?.headline();
+        let at = |p: f64| Some(format!("p{p} {}", units::duration(times.percentile(p)?.ns)));
+        let figures: Vec<String> = SHORT.into_iter().filter_map(at).collect();
+        let count = units::count(times.count);
+        Some(Fact::text(format!("{name} {} of {count} responses", figures.join(", "))))
+    };
+    let parts = [part("reasoning", first_reasoning), part("answer", first_answer)];
+    let parts: Vec<Fact> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| Block::facts("First of", parts))
 }
 
 /// The rate, the bytes, and the messages of a response: `800/s ± 0.7%, 26 kB/s, 20 per response`.
-fn rates(messages: &MessagesSection, noun: &str) -> Vec<Fact> {
+fn rates(messages: &MessagesSection, noun: &str, is_main: bool) -> Vec<Fact> {
     let MessagesSection { per_second, interval, measured, streams, per_response, .. } = messages;
-    let rate = units::round_rate(*per_second) + &margin(*per_second, *interval);
+    let rate = Fact::text(units::round_rate(*per_second) + &margin(*per_second, *interval));
     let mut facts = vec![
-        Fact::text(rate).toned(Tone::Main),
+        if is_main { rate.toned(Tone::Main) } else { rate },
         Fact::text(units::byte_rate(messages.bytes_per_second)),
     ];
     if let Some(each) = each(per_response) {
@@ -59,10 +104,18 @@ fn rates(messages: &MessagesSection, noun: &str) -> Vec<Fact> {
     facts.extend(mean.map(|value| {
         Fact::text(format!("{} per {noun} after the first", units::duration(value.ns)))
     }));
-    let kinds = [(messages.others, "other event"), (messages.end_marks, "end mark")];
+    let kinds = [
+        (messages.errors, "error"),
+        (messages.others, "other event"),
+        (messages.end_marks, "end mark"),
+    ];
     facts.extend(
         kinds.into_iter().filter(|(count, _)| *count > 0).map(|(n, noun)| Fact::counted(n, noun)),
     );
+    let ends =
+        [(messages.unmarked, "without an end mark"), (messages.too_long, "above 64 KiB, not read")];
+    let ends = ends.into_iter().filter(|(count, _)| *count > 0);
+    facts.extend(ends.map(|(n, text)| Fact::text(format!("{} {text}", units::count(n)))));
     facts
 }
 
@@ -92,12 +145,12 @@ fn goodput(document: &Document, messages: &MessagesSection) -> Option<Block> {
 }
 
 /// The times to the first message and between messages, each with its interval.
-fn table(document: &Document, noun: &str, explained: &[Block]) -> Option<Block> {
+fn table(document: &Document, explained: &[Block]) -> Option<Block> {
     let latency = &document.latency;
     let first = latency.first_message.as_ref().filter(|metric| metric.headline().count > 0)?;
-    let titles = match noun {
-        "token" => ["first token", "gap"],
-        _ => ["first message", "gap"],
+    let titles = match counts_tokens(document) {
+        true => ["first token", "gap"],
+        false => ["first message", "gap"],
     };
     let mut columns = of_metric(titles[0], first);
     let gap = latency.message_gap.as_ref();

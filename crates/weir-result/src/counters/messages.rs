@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::absent::is_default;
 use crate::histogram::Histogram;
 #[cfg(feature = "schema")]
 use crate::histogram::PackedHistogram;
@@ -28,6 +29,9 @@ merged! {
         pub bytes: u64 => rules::sum,
         /// Responses that met the goodput, completed in the window.
         pub good: u64 => rules::sum,
+        /// Tokens by the server's count, which arrived in the window; absent if there are none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub tokens: u64 => rules::sum,
     }
 }
 
@@ -43,8 +47,14 @@ merged! {
         pub measured: u64 => rules::sum,
         /// Messages of slots of M that do not count, because they carry no token.
         pub others: u64 => rules::sum,
+        /// Messages of slots of M that are longer than what is read of one.
+        pub too_long: u64 => rules::sum,
+        /// Errors within the streams of slots of M.
+        pub errors: u64 => rules::sum,
         /// Marks of the end of a stream, of slots of M.
         pub end_marks: u64 => rules::sum,
+        /// `ok` slots with messages and without an end mark.
+        pub unmarked: u64 => rules::sum,
         /// Slots of M whose response met the goodput.
         pub good: u64 => rules::sum,
         /// Responses that met the goodput, completed in `[t0, t1)`.
@@ -57,6 +67,23 @@ merged! {
         pub bytes_per_response: Histogram => rules::merge,
         /// Times from kernel time stamps.
         pub stamped: StampedMessages => rules::merge,
+        /// Tokens by the server's count.
+        pub tokens: TokenCounts => rules::merge,
+    }
+}
+
+merged! {
+    /// Tokens of responses by the server's count.
+    #[derive(Clone, Debug, Default)]
+    pub struct TokenCounts {
+        /// Tokens whose count arrived in `[t0, t1)`, of any slot.
+        pub received: u64 => rules::sum,
+        /// Tokens of each `ok` slot with a count; the unit is 1, not ns.
+        pub per_response: Histogram => rules::merge,
+        /// Of these tokens: those of the reasoning.
+        pub reasoning: u64 => rules::sum,
+        /// Tokens of the requests of `ok` slots that the server had in a cache.
+        pub cached: u64 => rules::sum,
     }
 }
 

@@ -52,10 +52,17 @@ fn check_counts(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant>
         total(recorded.errors.values()),
         outcomes.transport_error,
     )?;
-    // Without expectations a bad response has no kind.
     let missed = total(recorded.missed.values());
-    let bad = if plan.expect.is_some() { outcomes.bad_response } else { 0 };
-    equal("missed expectations by kind and bad answers", missed, bad)?;
+    match plan.expect {
+        Some(_) => {
+            equal("missed expectations by kind and bad answers", missed, outcomes.bad_response)?;
+        }
+        // Without expectations only a stream has a kind.
+        None => {
+            let bad = if plan.messages.is_some() { outcomes.bad_response } else { 0 };
+            at_most("failed streams by kind and bad answers", missed, bad)?;
+        }
+    }
     at_most("overdue requests and planned ones", measurements.overdue, measurements.planned)?;
     let window = &measurements.window;
     at_most("good answers and completed ones", window.good, window.completed)?;
@@ -185,12 +192,23 @@ fn check_messages(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     let ok = measurements.outcomes.ok;
     equal("messages per response and ok requests", messages.per_response.count(), ok)?;
     at_most("responses that met the goodput and ok requests", messages.good, ok)?;
+    at_most("responses without an end mark and ok requests", messages.unmarked, ok)?;
+    for (what, times) in [
+        ("counts of tokens and ok requests", &messages.tokens.per_response),
+        ("times per token and ok requests", &measurements.time_per_token),
+        ("first messages of the reasoning and ok requests", &measurements.first_reasoning),
+        ("first messages of the answer and ok requests", &measurements.first_answer),
+    ] {
+        at_most(what, times.count(), ok)?;
+    }
     let shares = || measurements.slices.iter().filter_map(|slice| slice.messages.as_ref());
     let sum = |of: fn(&MessageShare) -> &Histogram| total(shares().map(|it| &of(it).exact().count));
     equal("first messages over slices and in all", sum(|share| &share.first), with)?;
     equal("gaps over slices and in all", sum(|share| &share.gap), gaps)?;
     let received = total(shares().map(|share| &share.received));
-    equal("messages received over slices and in all", received, messages.received)
+    equal("messages received over slices and in all", received, messages.received)?;
+    let tokens = total(shares().map(|share| &share.tokens));
+    equal("tokens received over slices and in all", tokens, messages.tokens.received)
 }
 
 fn same<T: PartialEq + Debug>(what: &str, left: &T, right: &T) -> Result<(), BrokenInvariant> {

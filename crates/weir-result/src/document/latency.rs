@@ -92,6 +92,18 @@ times! {
         /// each; absent if there are none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub message_gap: Option<Metric>,
+        /// Time from the first to the last message that counts, over the number of tokens less one
+        /// by the server's count, of `ok` requests; absent without such counts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub time_per_token: Option<Metric>,
+        /// Time from the planned send to the first message of the reasoning, of `ok` requests with
+        /// one; absent if there are none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub first_reasoning: Option<Metric>,
+        /// Time from the planned send to the first message of the answer, of `ok` requests with
+        /// one; absent if there are none, or if no place of tokens is of the reasoning.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub first_answer: Option<Metric>,
         /// Duration of every successful connect, renewals and warm-up included.
         pub connect: Metric,
         /// Of `connect`: connects before the schedule's start; absent if all were, so that it

@@ -9,7 +9,9 @@ use super::latency::{Latency, Metric};
 use super::rates::per_second;
 use super::summary::Summary;
 use crate::absent::is_default;
-use crate::counters::{ByOutcome, MessageCounts, MessageShare, NameCounts, Slice, StampedMessages};
+use crate::counters::{
+    ByOutcome, MessageCounts, MessageShare, NameCounts, Slice, StampedMessages, TokenCounts,
+};
 use crate::histogram::Histogram;
 #[cfg(feature = "schema")]
 use crate::histogram::PackedHistogram;
@@ -40,9 +42,20 @@ pub struct MessagesSection {
     /// Messages of the measured requests that carry no token; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub others: u64,
+    /// Messages of the measured requests of which only the begin was read, so that they do not
+    /// count; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub too_long: u64,
+    /// Errors within the streams of the measured requests; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub errors: u64,
     /// Marks of the end of a stream (`[DONE]`), of the measured requests; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub end_marks: u64,
+    /// `ok` requests with messages and without an end mark; absent if there are none, or no end
+    /// marks.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unmarked: u64,
     /// Messages of each `ok` request.
     pub per_response: CountSummary,
     /// Bytes of the messages of each `ok` request.
@@ -57,6 +70,31 @@ pub struct MessagesSection {
     /// Times of messages from kernel time stamps; absent if no message was stamped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamps: Option<MessageStamps>,
+    /// Tokens by the server's count; absent if it stated none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<TokensSection>,
+}
+
+/// Tokens of responses by the server's count. Their time is `latency.time_per_token`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TokensSection {
+    /// Tokens whose count arrived in the window.
+    pub received: u64,
+    /// `received` per second of the window.
+    pub per_second: f64,
+    /// 95% confidence interval of `per_second`; absent with few slices, and if the load changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<RateInterval>,
+    /// Tokens of each `ok` request with a count.
+    pub per_response: CountSummary,
+    /// Of the tokens of these requests: those of the reasoning; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reasoning: u64,
+    /// Tokens of the `ok` requests themselves that the server had in a cache; absent if there are
+    /// none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cached: u64,
 }
 
 /// Responses that met the conditions of the goodput.
@@ -136,6 +174,9 @@ pub struct NameMessages {
     /// Responses that met the goodput, completed in the window; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub good: u64,
+    /// Tokens by the server's count, which arrived in the window; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub tokens: u64,
 }
 
 /// Messages of the requests due in one stage.
@@ -159,6 +200,9 @@ pub struct StageMessages {
     /// Responses that met the goodput, completed during the stage; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub good: u64,
+    /// Tokens by the server's count, which arrived during the stage; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub tokens: u64,
 }
 
 /// The times of messages, with their intervals.
@@ -276,12 +320,18 @@ impl MessagesSection {
             measured: counts.measured,
             streams: measured.first_message.ok.count(),
             others: counts.others,
+            too_long: counts.too_long,
+            errors: counts.errors,
             end_marks: counts.end_marks,
+            unmarked: if counts.end_marks > 0 { counts.unmarked } else { 0 },
             per_response: CountSummary::of(&counts.per_response),
             bytes_per_response: CountSummary::of(&counts.bytes_per_response),
             mean_gap: (!counts.mean_gap.is_empty()).then(|| Metric::of_one(&counts.mean_gap)),
             goodput,
             stamps: MessageStamps::of(&counts.stamped),
+            tokens: TokensSection::of(&counts.tokens, window_ns, || {
+                interval(|slice| of_share(slice, |share| share.tokens))
+            }),
         })
     }
 
@@ -296,14 +346,45 @@ impl MessagesSection {
             bytes: self.bytes,
             measured: self.measured,
             others: self.others,
+            too_long: self.too_long,
+            errors: self.errors,
             end_marks: self.end_marks,
+            unmarked: self.unmarked,
             good: self.goodput.as_ref().map_or(0, |goodput| goodput.good),
             good_in_window: self.goodput.as_ref().map_or(0, |goodput| goodput.completed),
             mean_gap: mean_gap.unwrap_or_default(),
             per_response: self.per_response.histogram.clone(),
             bytes_per_response: self.bytes_per_response.histogram.clone(),
             stamped: stamped.unwrap_or_default(),
+            tokens: self.tokens.as_ref().map(TokensSection::to_counts).unwrap_or_default(),
         })
+    }
+}
+
+impl TokensSection {
+    fn of(
+        counts: &TokenCounts,
+        window_ns: u64,
+        interval: impl FnOnce() -> Option<RateInterval>,
+    ) -> Option<TokensSection> {
+        let is_there = counts.received > 0 || !counts.per_response.is_empty();
+        is_there.then(|| TokensSection {
+            received: counts.received,
+            per_second: per_second(counts.received, window_ns),
+            interval: interval(),
+            per_response: CountSummary::of(&counts.per_response),
+            reasoning: counts.reasoning,
+            cached: counts.cached,
+        })
+    }
+
+    fn to_counts(&self) -> TokenCounts {
+        TokenCounts {
+            received: self.received,
+            per_response: self.per_response.histogram.clone(),
+            reasoning: self.reasoning,
+            cached: self.cached,
+        }
     }
 }
 
@@ -367,6 +448,7 @@ impl NameMessages {
             first,
             gap: of_slices.or(gap),
             good: share.good,
+            tokens: share.tokens,
         })
     }
 
@@ -378,6 +460,7 @@ impl NameMessages {
             received: self.received,
             bytes: self.bytes,
             good: self.good,
+            tokens: self.tokens,
         }
     }
 }
@@ -397,6 +480,7 @@ impl StageMessages {
             first_all: times.first.all,
             gap: times.gap.map(|gap| gap.ok).unwrap_or_default(),
             good: share.good,
+            tokens: share.tokens,
         })
     }
 }

@@ -3,7 +3,7 @@
 use weir_engine::Job;
 use weir_io::Nanos;
 use weir_result::{Document, Measurements, Note};
-use weir_text::setting::{START_AT, TLS_RESUME};
+use weir_text::setting::{MESSAGES, START_AT, TLS_RESUME, TOKENS};
 use weir_text::units;
 
 use crate::after::{connections, prove_client};
@@ -17,7 +17,7 @@ pub(crate) fn remarks(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> 
     let (plan, measurements) = (&job.plan, &outcome.parts.measurements);
     let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
     notes.extend(script::notes(plan, measurements, !outcome.failures.is_empty()));
-    notes.extend(mostly_errors(outcome, has_preflight));
+    notes.extend(mostly_errors(job, outcome, has_preflight));
     notes.extend(connections::out_of_ports(&job.plan, &outcome.parts.measurements));
     notes.extend(connections::short_lifetime(&job.plan, &outcome.parts.measurements));
     notes.extend(connections::crowding(
@@ -28,6 +28,7 @@ pub(crate) fn remarks(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> 
     notes.extend(of_trials(&outcome.parts.given));
     notes.extend(started_late(job, &outcome.parts.measurements));
     notes.extend(not_resumed(&outcome.parts.measurements));
+    notes.extend(unmeasured_streams(job, &outcome.parts.measurements));
     for failure in &outcome.failures {
         notes.push(Note::new("script_failed", script::describe(failure)));
     }
@@ -43,7 +44,7 @@ fn of_trials(given: &Document) -> impl Iterator<Item = Note> {
 }
 
 /// The note on a run whose responses are mostly errors, unless the preflight received a response.
-fn mostly_errors(outcome: &LoadOutcome, has_preflight: bool) -> Option<Note> {
+fn mostly_errors(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> Option<Note> {
     let outcomes = &outcome.parts.measurements.outcomes;
     if has_preflight || outcomes.bad_response <= outcomes.ok {
         return None;
@@ -51,6 +52,7 @@ fn mostly_errors(outcome: &LoadOutcome, has_preflight: bool) -> Option<Note> {
     let responses = outcomes.ok + outcomes.bad_response;
     let problem = match outcome.parts.measurements.missed.is_empty() {
         true => "have a status of 400 or above",
+        false if job.plan.expect.is_none() => "are streams that failed",
         false => "miss an expectation",
     };
     let text = format!(
@@ -59,6 +61,16 @@ fn mostly_errors(outcome: &LoadOutcome, has_preflight: bool) -> Option<Note> {
         units::count(responses),
     );
     Some(Note::new("mostly_errors", text))
+}
+
+/// The note on responses that are streams of events, in a run that does not measure messages.
+fn unmeasured_streams(job: &Job, measurements: &Measurements) -> Option<Note> {
+    let is_found = measurements.event_streams && job.messages.is_none();
+    let text = format!(
+        "the responses are streams of events (text/event-stream), of which only the whole is \
+         measured: {MESSAGES} measures each event, {TOKENS} those that carry a token"
+    );
+    is_found.then(|| Note::new("event_streams", text))
 }
 
 /// The note on sessions that were to be resumed, and were not.

@@ -1,15 +1,18 @@
 //! Messages within responses: their rules, made from the specification.
 
+mod envelope;
+mod reading;
+
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use weir_engine::{Goodput, GoodputTerm, GoodputTime, Job, MessageRules};
-use weir_expect::JsonPointer;
-use weir_http::{MessageFormat, MessageFraming, MessageTest};
+use weir_http::{MessageContent, MessageFormat, MessageFraming, MessageReader};
 use weir_result::{MessagePlan, MessageProtocol, Plan};
-use weir_text::setting::{GOODPUT, GRPC_PROTO, MESSAGES, PIPELINE, SCRIPT, TOKENS};
+use weir_text::setting::{GOODPUT, GRPC_PROTO, MESSAGES, PIPELINE, SCRIPT, TOKENS, USAGE};
 use weir_text::units::parse_limit_ns;
 
 use crate::prepare::grpc::GrpcCalls;
 use crate::spec::{MessageSpec, RunSpec};
+use reading::TokenPlaces;
 
 /// The measurement of messages of a run.
 #[derive(Clone, Debug)]
@@ -69,20 +72,27 @@ impl PreparedMessages {
 
     /// Returns the measurement of messages of calls.
     fn of_calls(spec: &MessageSpec, calls: &GrpcCalls) -> Result<PreparedMessages> {
-        let test = match spec.tokens.as_deref().map(pointer).transpose()? {
+        let places = TokenPlaces::parse(&spec.tokens, spec.usage.as_deref())?;
+        let tells_reasoning = places.as_ref().is_some_and(TokenPlaces::tells_reasoning);
+        let reader = match places {
             None => None,
-            Some(pointer) => {
+            Some(places) => {
                 let method = calls.method().with_context(|| {
                     format!("{TOKENS} reads messages, which needs a schema: give {GRPC_PROTO}")
                 })?;
                 let method = method.clone();
-                Some(MessageTest::new(move |content| {
-                    method.response(content).is_ok_and(|json| pointer.has_value(json.as_bytes()))
+                Some(MessageReader::new(move |content| {
+                    // What the schema does not describe has no value.
+                    let json = match content.is_cut {
+                        true => String::new(),
+                        false => method.response(content.data).unwrap_or_default(),
+                    };
+                    places.read(MessageContent { data: json.as_bytes(), ..content })
                 }))
             }
         };
-        let format = Some(MessageFormat { framing: MessageFraming::Grpc, test });
-        PreparedMessages::of_format(spec, MessageProtocol::Grpc, format)
+        let format = Some(MessageFormat { framing: MessageFraming::Grpc, reader });
+        PreparedMessages::of_format(spec, MessageProtocol::Grpc, format, tells_reasoning)
     }
 
     /// Returns the measurement of messages of this protocol.
@@ -90,42 +100,34 @@ impl PreparedMessages {
     /// # Errors
     /// When a rule is wrong.
     pub(crate) fn new(spec: &MessageSpec, protocol: MessageProtocol) -> Result<PreparedMessages> {
-        let test = spec.tokens.as_deref().map(tokens).transpose()?;
+        let places = TokenPlaces::parse(&spec.tokens, spec.usage.as_deref())?;
+        let tells_reasoning = places.as_ref().is_some_and(TokenPlaces::tells_reasoning);
+        let reader = places.map_or_else(reading::of_events, TokenPlaces::reader);
         let framing = match protocol {
             MessageProtocol::Sse => Some(MessageFraming::EventStream),
             MessageProtocol::Grpc | MessageProtocol::WebSocket => None,
         };
-        let format = framing.map(|framing| MessageFormat { framing, test });
-        PreparedMessages::of_format(spec, protocol, format)
+        let format = framing.map(|framing| MessageFormat { framing, reader: Some(reader) });
+        PreparedMessages::of_format(spec, protocol, format, tells_reasoning)
     }
 
     fn of_format(
         spec: &MessageSpec,
         protocol: MessageProtocol,
         format: Option<MessageFormat>,
+        tells_reasoning: bool,
     ) -> Result<PreparedMessages> {
-        let goodput = spec.goodput.as_deref().map(goodput).transpose()?;
-        let (tokens, goodput_text) = (spec.tokens.clone(), spec.goodput.clone());
+        let MessageSpec { tokens, usage, goodput: conditions, .. } = spec.clone();
+        ensure!(
+            usage.is_none() || !tokens.is_empty(),
+            "{USAGE} is the number of tokens: {TOKENS} says which messages carry them"
+        );
+        let goodput = conditions.as_deref().map(goodput).transpose()?;
         Ok(PreparedMessages {
-            plan: MessagePlan { protocol, tokens, goodput: goodput_text },
-            rules: MessageRules { format, goodput },
+            plan: MessagePlan { protocol, tokens, usage, goodput: conditions },
+            rules: MessageRules { format, goodput, tells_reasoning },
         })
     }
-}
-
-/// Returns the test of messages that carry a token: a value at the place that is neither null nor
-/// empty.
-fn tokens(text: &str) -> Result<MessageTest> {
-    let pointer = pointer(text)?;
-    Ok(MessageTest::new(move |content| pointer.has_value(content)))
-}
-
-/// Returns the place of a token.
-fn pointer(text: &str) -> Result<JsonPointer> {
-    let pointer = text.strip_prefix("json:").with_context(|| {
-        format!("{TOKENS} is json: and a JSON pointer, as json:/choices/0/delta/content")
-    })?;
-    pointer.parse().map_err(|error| anyhow!("{TOKENS}: {error}"))
 }
 
 /// Returns the conditions of a goodput.

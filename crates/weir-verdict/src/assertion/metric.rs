@@ -95,7 +95,8 @@ const OF_CONNECTIONS: [&str; 6] =
     ["connect", "connect_setup", "connect_window", "connect_grown", "tls_handshake", "opening"];
 
 /// Times that only `ok` requests have.
-const OF_OK: [&str; 2] = ["first_byte", "unlagged"];
+const OF_OK: [&str; 5] =
+    ["first_byte", "unlagged", "time_per_token", "first_reasoning", "first_answer"];
 
 /// Times that end with a response.
 const OF_RESPONSES: [&str; 2] = ["response_time", "service_time"];

@@ -79,7 +79,8 @@ fn status(ran: &Ran, code: u16) -> u64 {
 fn event_streams_of_aiohttp_are_counted_as_its_log_has_them() {
     for_each_engine(|engine| {
         for seed in SEEDS {
-            let flags = "--events 0 12 --bad 0.1 --cut 0.1 --reset 0.1 --silent 0.02";
+            let flags = "--events 0 12 --bad 0.1 --cut 0.1 --reset 0.1 --silent 0.02 --error 0.1 \
+                         --unmarked 0.1";
             let server = Foreign::start("sse.py", seed, flags);
             let url = format!("{}/?id={{{{seq}}}}", server.url);
             let words = "-t 2 -c 8 -n 200 --sse --timeout 600ms --no-preflight";
@@ -98,17 +99,27 @@ fn event_streams_of_aiohttp_are_counted_as_its_log_has_them() {
                 ("messages", messages.measured),
                 ("end marks", messages.end_marks),
                 ("ok", accounting.ok),
+                ("errors", accounting.missed.get("stream_error").copied().unwrap_or(0)),
                 ("busy", status(&ran, 503) + status(&ran, 429)),
                 ("cut", error(&ran, "closed_in_answer")),
                 ("reset", error(&ran, "ECONNRESET")),
                 ("silent", accounting.timed_out),
             ]);
             let bad = having(log, "status", 503) + having(log, "status", 429);
+            let is_failed = |line: &&Value| {
+                let is_empty = line["tokens"] == json!([]) && line["others"] == 0;
+                let is_unmarked = line["done"] == 0 && !is_empty;
+                line["end"] == "complete"
+                    && line["status"] == 200
+                    && (line["error"] == 1 || is_unmarked)
+            };
+            let failed: Vec<&Value> = log.iter().filter(is_failed).collect();
             let logged = counts([
                 ("requests", log.len() as u64),
                 ("messages", length("tokens") + number("others")),
                 ("end marks", number("done")),
-                ("ok", having(log, "end", "complete") - bad),
+                ("ok", having(log, "end", "complete") - bad - failed.len() as u64),
+                ("errors", having(log, "error", 1)),
                 ("busy", bad),
                 ("cut", having(log, "end", "cut")),
                 ("reset", having(log, "end", "reset")),

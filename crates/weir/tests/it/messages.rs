@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 use weir_result::Document;
-use weir_result::document::MessagesSection;
+use weir_result::document::{MessagesSection, Metric};
 
 use crate::support::directory::Directory;
+use crate::support::raw::Raw;
 use crate::support::serve::Serve;
 use crate::support::weir::{self, Ran, weir};
 
@@ -69,7 +70,7 @@ fn tokens_alone_count_and_goodput_is_theirs() {
     assert_eq!(stats["events"], 100, "{stats}");
     let good = section.goodput.as_ref().expect("there are conditions");
     assert_eq!((good.good, good.share, good.completed), (20, 1.0, 20), "{ran}");
-    for part in ["Tokens", "first token", "5 per response", "Goodput", "100% of the requests"] {
+    for part in ["Chunks", "first token", "5 per response", "Goodput", "100% of the requests"] {
         assert!(ran.text.contains(part), "{part}: {ran}");
     }
     let goodput = "--goodput=first < 20ms";
@@ -79,6 +80,140 @@ fn tokens_alone_count_and_goodput_is_theirs() {
     assert_eq!(section.goodput.as_ref().map(|good| good.good), Some(0), "{ran}");
     let first = ran.document.latency.first_message.as_ref().expect("ages");
     assert_eq!((first.ok.count, first.times.censored.count()), (0, 10), "{ran}");
+    // A wrong place is no success, and the report says what the events have.
+    let accounting = &ran.document.accounting;
+    assert_eq!((accounting.ok, accounting.bad_response), (0, 10), "{ran}");
+    let example = &accounting.miss_examples["stream_without_token"];
+    assert_eq!(example.expected, "a value at json:/none", "{ran}");
+    assert!(example.found.starts_with(r#"{"choices""#), "{ran}");
+    let line = "no event has a value at json:/none; the first event is {\"choices\"";
+    assert!(ran.document.verdict.target.text.contains(line), "{:?}", ran.document.verdict);
+}
+
+/// Runs a load of POST requests against a server that sends one of these bodies after the other.
+fn posts(bodies: &[&str], words: &str, more: &[&str]) -> Ran {
+    let bodies: Vec<String> = bodies.iter().map(|&body| body.to_owned()).collect();
+    let server = Raw::start(move |peer| {
+        for body in bodies.iter().cycle() {
+            if peer.read_request()?.is_none() {
+                return Ok(());
+            }
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n";
+            peer.write(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()))?;
+        }
+        Ok(())
+    });
+    weir::load("epoll", &format!("-X POST {words}"), &[more, &[server.url().as_str()]].concat())
+}
+
+/// Chunks of a chat completion with these deltas, each an event.
+fn chat(deltas: &[&str]) -> String {
+    let event = |delta: &&str| format!("data: {{\"choices\": [{{\"delta\": {{{delta}}}}}]}}\n\n");
+    deltas.iter().map(event).collect()
+}
+
+const WORD: &str = r#""content": "w""#;
+
+const CONTENT: &str = "--tokens=json:/choices/0/delta/content";
+
+const DONE: &str = "data: [DONE]\n\n";
+
+#[test]
+fn tokens_are_what_the_server_counts() {
+    let usage = r#"{"choices": [], "usage": {"completion_tokens": 40,
+        "prompt_tokens_details": {"cached_tokens": 7},
+        "completion_tokens_details": {"reasoning_tokens": 9}}}"#;
+    let last = format!("data: {}\n\n{DONE}", usage.replace('\n', " "));
+    let body = chat(&[WORD; 10]) + &last;
+    let ran = posts(&[&body], "-n 20 -c 1", &[CONTENT]);
+    let section = messages(&ran.document);
+    assert_eq!((section.measured, section.others, section.end_marks), (200, 20, 20), "{ran}");
+    let tokens = section.tokens.as_ref().expect("the server counts");
+    assert_eq!((tokens.received, tokens.reasoning, tokens.cached), (800, 180, 140), "{ran}");
+    assert_eq!((tokens.per_response.min, tokens.per_response.max), (Some(40), Some(40)), "{ran}");
+    let latency = &ran.document.latency;
+    assert_eq!(latency.time_per_token.as_ref().map(|times| times.ok.count), Some(20), "{ran}");
+    for part in ["Tokens", "40 per response", "per token after the first", "10 per response"] {
+        assert!(ran.text.contains(part), "{part}: {ran}");
+    }
+    // A count of each event, which adds up, and one at another place.
+    let each = |n: u32| format!("data: {{\"c\": \"w\", \"n\": {n}}}\n\n");
+    let body = [each(4), each(8), each(9)].concat();
+    let flags = ["--tokens=json:/c", "--usage=json:/n"];
+    let ran = posts(&[&body], "-n 20 -c 1", &flags);
+    let tokens = messages(&ran.document).tokens.as_ref().expect("the server counts");
+    assert_eq!((tokens.received, tokens.per_response.max), (180, Some(9)), "{ran}");
+}
+
+#[test]
+fn streams_with_an_error_or_without_their_end_are_bad() {
+    let words = chat(&[WORD; 3]);
+    let (good, cut) = (format!("{words}{DONE}"), words.as_str());
+    let named = format!("{words}event: error\ndata: {{\"message\": \"m\"}}\n\n");
+    let at_the_top = format!("data: {{\"error\": {{\"message\": \"engine stopped\"}}}}\n\n{DONE}");
+    let bodies = [&good[..], cut, &named[..], &at_the_top[..]];
+    for (tokens, assertion) in [(true, "errors == 0"), (false, "errors < 50%")] {
+        let flag = if tokens { CONTENT } else { "--sse" };
+        let ran = posts(&bodies, "-n 40 -c 1", &[flag, "--assert", assertion]);
+        let accounting = &ran.document.accounting;
+        assert_eq!((accounting.ok, accounting.bad_response), (10, 30), "{ran}");
+        assert_eq!(accounting.missed["stream_error"], 20, "{ran}");
+        assert_eq!(accounting.missed["stream_without_end"], 10, "{ran}");
+        assert_eq!(messages(&ran.document).errors, 20, "{ran}");
+        assert_eq!(ran.code, 3, "{ran}");
+        let found = &accounting.miss_examples["stream_error"].found;
+        assert_eq!(found, r#"{"message": "m"}"#, "{ran}");
+        for part in ["stream error: 20", "stream without end: 10", "an end after 3 messages"] {
+            assert!(ran.text.contains(part), "{part}: {ran}");
+        }
+    }
+    // Where no stream has an end mark, none lacks it.
+    let ran = posts(&[cut], "-n 10 -c 1", &[CONTENT]);
+    assert_eq!(ran.document.accounting.ok, 10, "{ran}");
+}
+
+#[test]
+fn reasoning_and_answer_have_first_tokens_of_their_own() {
+    let body = chat(&[r#""reasoning": "r""#, r#""reasoning": "r""#, WORD]) + DONE;
+    let flags = ["--tokens=json:/choices/0/delta/reasoning", CONTENT];
+    let ran = posts(
+        &[&body],
+        "-n 20 -c 1",
+        &[&flags[..], &["--assert", "first_answer.p50 < 10s"]].concat(),
+    );
+    assert_eq!((ran.code, messages(&ran.document).measured), (0, 60), "{ran}");
+    let latency = &ran.document.latency;
+    let count = |metric: &Option<Metric>| metric.as_ref().map(|metric| metric.ok.count);
+    assert_eq!(count(&latency.first_reasoning), Some(20), "{ran}");
+    assert_eq!(count(&latency.first_answer), Some(20), "{ran}");
+    assert!(ran.text.contains("reasoning p50") && ran.text.contains("answer p50"), "{ran}");
+}
+
+#[test]
+fn long_messages_are_counted_by_name() {
+    let long = "l".repeat(70_000);
+    let body = chat(&[WORD, &format!("\"content\": \"{long}\"")]) + DONE;
+    let ran = posts(&[&body], "-n 5 -c 1", &[CONTENT]);
+    let section = messages(&ran.document);
+    assert_eq!((section.measured, section.too_long, section.others), (5, 5, 0), "{ran}");
+    assert!(ran.text.contains("5 above 64 KiB, not read"), "{ran}");
+}
+
+#[test]
+fn streams_found_in_the_load_have_a_note() {
+    let body = chat(&[WORD]) + DONE;
+    let note = |words: &str| posts(&[&body], &format!("-n 6 -c 2 {words}"), &[]);
+    for words in ["", "-R 100"] {
+        let ran = note(words);
+        assert!(ran.document.messages.is_none() && ran.document.accounting.ok == 6, "{ran}");
+        let notes = ran.document.notes.iter().filter(|note| note.code == "event_streams");
+        let texts: Vec<&str> = notes.map(|note| note.text.as_str()).collect();
+        assert!(matches!(texts[..], [text] if text.contains("--sse") && text.contains("--tokens")));
+    }
+    let server = Serve::start(&["--events", "2"]);
+    let ran = weir::load("epoll", "-n 6 -c 1 -X POST --http 2", &[&server.url()]);
+    assert!(ran.document.notes.iter().any(|note| note.code == "event_streams"), "{ran}");
+    assert!(note("--sse").document.notes.iter().all(|note| note.code != "event_streams"));
 }
 
 #[test]
@@ -123,6 +258,7 @@ fn files_and_assertions_have_messages() {
     let directory = Directory::new();
     let (json, csv) = (directory.file("run.json"), directory.file("run.csv"));
     let prometheus = directory.file("run.prom");
+    let (jsonl, k6) = (directory.file("run.jsonl"), directory.file("run.k6"));
     let output = weir(
         "-n 50 -c 5 --io epoll --witness off --sse",
         &[
@@ -133,6 +269,10 @@ fn files_and_assertions_have_messages() {
             &format!("percentiles={csv}"),
             "--export",
             &format!("prometheus={prometheus}"),
+            "--export",
+            &format!("jsonl={jsonl}"),
+            "--export",
+            &format!("k6={k6}"),
             "--assert",
             "first_message.p90 < 10s",
             "--assert",
@@ -148,7 +288,15 @@ fn files_and_assertions_have_messages() {
     assert!(text(&csv).contains("\nfirst_message,90,") && text(&csv).contains("\nmessage_gap,90,"));
     assert!(text(&prometheus).contains("weir_messages_total 250\n"), "{}", text(&prometheus));
     assert!(text(&prometheus).contains("weir_message_gap_seconds"), "{}", text(&prometheus));
-    let document: Value = serde_json::from_str(&text(&json)).expect("JSON");
+    let parsed = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    let summary = parsed(text(&jsonl).lines().last().expect("a line"));
+    assert_eq!(summary["messages"]["received"], 250, "{summary}");
+    assert!(summary["messages"]["first_message_p90_ns"].is_u64(), "{summary}");
+    assert!(summary["messages"]["message_gap_p99_ns"].is_u64(), "{summary}");
+    let metrics = parsed(&text(&k6))["metrics"].clone();
+    assert_eq!(metrics["messages"]["values"]["count"], 250, "{metrics}");
+    assert!(metrics["message_gap"]["values"]["med"].is_f64(), "{metrics}");
+    let document = parsed(&text(&json));
     assert_eq!(document["plan"]["messages"]["protocol"], "sse");
     assert_eq!(document["latency"]["message_gap"]["ok"]["count"], 200);
 }
@@ -183,6 +331,7 @@ fn messages_are_refused_with_the_reason() {
     for (words, part) in [
         ("--sse --pipeline 2", "--sse cannot be used with --pipeline"),
         ("--tokens=/choices", "--tokens is json: and a JSON pointer"),
+        ("--usage=json:/n", "--tokens says which messages carry them"),
         ("--tokens=json:choices", "begin it with /"),
         ("--goodput=p99", "is no condition"),
     ] {

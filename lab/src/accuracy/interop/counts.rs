@@ -25,11 +25,15 @@ impl Counts {
 
     /// Adds the counts of messages that each protocol has.
     pub(super) fn add_messages(&mut self, messages: &MessagesSection) {
-        let total = |of: &CountSummary| (of.mean.unwrap_or(0.0) * of.count as f64).round() as u64;
         self.add("messages", messages.measured);
         self.add("streams", messages.streams);
-        self.add("messages of ok", total(&messages.per_response));
-        self.add("bytes of ok", total(&messages.bytes_per_response));
+        self.add("messages of ok", Counts::total(&messages.per_response));
+        self.add("bytes of ok", Counts::total(&messages.bytes_per_response));
+    }
+
+    /// Returns the sum over all responses.
+    pub(super) fn total(of: &CountSummary) -> u64 {
+        (of.mean.unwrap_or(0.0) * of.count as f64).round() as u64
     }
 
     pub(super) fn of(&self, name: &str) -> u64 {

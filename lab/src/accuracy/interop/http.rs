@@ -17,11 +17,18 @@ pub(super) fn run(draw: &mut Draw, seed: u64) -> DrawnRun {
     let size = draw.choice(&[1, 20, 200, 5_000]);
     let share = |draw: &mut Draw| if draw.one_in(3) { 0 } else { draw.number(1, 15) };
     let [bad, cut, reset] = [share(draw), share(draw), share(draw)];
+    let [error, unmarked] = [share(draw), share(draw)];
+    let marks = match draw.one_in(4) {
+        true => "--no-done".to_owned(),
+        false => format!("--unmarked 0.{unmarked:02}"),
+    };
+    let usage = draw.number(0, 9);
     // A silence takes a connection for the whole timeout.
     let silent = if draw.one_in(2) { 0 } else { 2 };
     let flags = format!(
         "--events {} {events} --size 1 {size} --bad 0.{bad:02} --cut 0.{cut:02} \
-         --reset 0.{reset:02} --silent 0.{silent:02}",
+         --reset 0.{reset:02} --silent 0.{silent:02} --error 0.{error:02} {marks} \
+         --usage 0.{usage}",
         draw.number(0, events.min(2)),
     );
     let mut load = vec![draw.choice(&["-t1", "-t2"]).to_owned()];
@@ -62,20 +69,21 @@ fn measured(document: &Document) -> Range<u64> {
 pub(super) fn logged(log: &ServerLog, document: &Document) -> Result<Counts> {
     let mut counts = Counts::default();
     let measured = measured(document);
-    let are_tokens = document.plan.messages.as_ref().is_some_and(|plan| plan.tokens.is_some());
+    let are_tokens = document.plan.messages.as_ref().is_some_and(|plan| !plan.tokens.is_empty());
+    let is_marked = log.lines.iter().any(|line| line["done"] == 1);
     for line in &log.lines {
         counts.add("requests", 1);
         if !measured.contains(&number(line, "id")?) {
             continue;
         }
         counts.add("measured", 1);
-        add(&mut counts, line, are_tokens)?;
+        add(&mut counts, line, are_tokens, is_marked)?;
     }
     Ok(counts)
 }
 
 /// Adds a measured stream.
-fn add(counts: &mut Counts, line: &Value, are_tokens: bool) -> Result<()> {
+fn add(counts: &mut Counts, line: &Value, are_tokens: bool, is_marked: bool) -> Result<()> {
     let status = number(line, "status")?;
     let tokens = line["tokens"].as_array().context("a line of the log has no tokens")?.len() as u64;
     let others = number(line, "others")?;
@@ -84,15 +92,32 @@ fn add(counts: &mut Counts, line: &Value, are_tokens: bool) -> Result<()> {
     counts.add("streams", u64::from(messages > 0));
     counts.add("other messages", if are_tokens { others } else { 0 });
     counts.add("end marks", number(line, "done")?);
+    counts.add("errors in streams", number(line, "error")?);
     match text(line, "end")? {
         "complete" => {
             counts.add(&format!("status {status}"), 1);
-            counts.add(if status == 200 { "ok" } else { "bad" }, 1);
-            if status == 200 {
+            let is_unmarked = is_marked && number(line, "done")? == 0 && tokens + others > 0;
+            let fault = match () {
+                () if status != 200 => Some("status"),
+                () if number(line, "error")? > 0 => Some("stream_error"),
+                () if are_tokens && tokens == 0 => Some("stream_without_token"),
+                () if is_unmarked => Some("stream_without_end"),
+                () => None,
+            };
+            counts.add(if fault.is_none() { "ok" } else { "bad" }, 1);
+            if let Some(kind) = fault.filter(|kind| *kind != "status") {
+                counts.add(kind, 1);
+            }
+            if fault.is_none() {
                 let bytes = number(line, "token_bytes")?;
                 let other_bytes = if are_tokens { 0 } else { number(line, "other_bytes")? };
                 counts.add("messages of ok", messages);
                 counts.add("bytes of ok", bytes + other_bytes);
+                let counted = line["counted"].as_u64().filter(|_| are_tokens);
+                counts.add("ok with a count", u64::from(counted.is_some()));
+                counts.add("tokens of ok", counted.unwrap_or(0));
+                let reasoning = if are_tokens { number(line, "reasoning")? } else { 0 };
+                counts.add("reasoning of ok", reasoning);
             }
         }
         "silent" => counts.add("silent", 1),
@@ -129,6 +154,15 @@ pub(super) fn reported(document: &Document, _: &DrawnRun) -> Counts {
         counts.add_messages(messages);
         counts.add("other messages", messages.others);
         counts.add("end marks", messages.end_marks);
+        counts.add("errors in streams", messages.errors);
+        if let Some(tokens) = &messages.tokens {
+            counts.add("ok with a count", tokens.per_response.count);
+            counts.add("tokens of ok", Counts::total(&tokens.per_response));
+            counts.add("reasoning of ok", tokens.reasoning);
+        }
+    }
+    for (kind, responses) in &accounting.missed {
+        counts.add(kind, *responses);
     }
     counts
 }

@@ -170,7 +170,7 @@ def in_text(text):
         for begin, name in zip(begins, names):
             cell = row[begin:name.end()].strip(" ~≤")
             found[f"{name[0].split()[0]} p{p}"] = cell
-    found["tokens/s"] = re.search(r"^ *Tokens +([\d.,]+)/s", text, re.M)[1]
+    found["tokens/s"] = re.search(r"^ *Chunks +([\d.,]+)/s", text, re.M)[1]
     found["goodput/s"] = re.search(r"^ *Goodput +([\d.,]+)/s", text, re.M)[1]
     found["goodput share"] = re.search(r"([\d.]+%) of\s+the\s+requests\s+with first", text)[1]
     return found
@@ -189,7 +189,7 @@ def in_html(page):
             cells = [plain(cell) for cell in re.findall(r"<td.*?>(.*?)</td>", row, re.S)]
             found[f"{name} p{p}"] = cells[titles.index(title)].lstrip("~≤ ")
     facts = {plain(a): plain(b) for a, b in re.findall(r"<dt>(.*?)</dt>\s*<dd>(.*?)</dd>", page, re.S)}
-    found["tokens/s"] = re.match(r"([\d.,]+)/s", facts["Tokens"])[1]
+    found["tokens/s"] = re.match(r"([\d.,]+)/s", facts["Chunks"])[1]
     found["goodput/s"] = re.match(r"([\d.,]+)/s", facts["Goodput"])[1]
     found["goodput share"] = re.search(r"([\d.]+%) of the requests", facts["Goodput"])[1]
     return found

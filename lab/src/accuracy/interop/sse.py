@@ -32,6 +32,13 @@ OTHERS = [
     "",
 ]
 
+# Errors in a stream, by the name of the event or by a member at the top.
+ERRORS = [
+    'event: error\ndata: {"message": "stopped"}',
+    'data: {"error": {"message": "stopped", "code": 500}}',
+    'data: {"id": 1, "error": "stopped"}',
+]
+
 # Lines that make no message.
 NO_MESSAGES = [": keep-alive", ":", "retry: 3000", "id: 7", "event: ping", "unknown: x"]
 
@@ -52,16 +59,24 @@ def arguments():
     parser.add_argument("--cut", type=float, default=0, help="share that ends with FIN")
     parser.add_argument("--reset", type=float, default=0, help="share that ends with RST")
     parser.add_argument("--silent", type=float, default=0, help="share that goes silent")
-    parser.add_argument("--plain", action="store_true", help="tokens alone, each in one line")
+    parser.add_argument("--plain", action="store_true", help="tokens alone, in one line each")
+    parser.add_argument("--error", type=float, default=0, help="share with an error in the stream")
+    parser.add_argument("--unmarked", type=float, default=0, help="share without an end mark")
+    parser.add_argument("--no-done", action="store_true", help="no end mark in any stream")
+    parser.add_argument("--usage", type=float, default=0, help="share with a count of tokens")
+    # A client sees an end mark on each connection before it can miss one.
+    parser.add_argument("--whole", type=int, default=64, help="first streams that end well")
     return parser.parse_args()
 
 
 class Event:
     """What is sent at one time: a token's message, and others before it."""
 
-    def __init__(self, draw, options, line_end):
+    def __init__(self, draw, options, line_end, counted):
         content = "".join(draw.choices("abcdeé \\\n", k=draw.randint(*options.size)))
         token = {"choices": [{"index": 0, "delta": {"content": content}}]}
+        if counted is not None:
+            token["usage"] = {"completion_tokens": counted}
         self.others, self.other_bytes, text = 0, 0, ""
         if options.plain:
             data, before, blank = json.dumps(token), "", " "
@@ -88,8 +103,11 @@ class Stream:
 
     def __init__(self, options, number):
         draw = random.Random(f"{options.seed}/{number}")
+        is_whole = number < options.whole
         self.status = draw.choice([503, 429]) if draw.random() < options.bad else 200
+        self.status = 200 if is_whole else self.status
         shares = [options.cut, options.reset, options.silent]
+        shares = [0, 0, 0] if is_whole else shares
         shares.append(1 - sum(shares))
         [self.end] = draw.choices(["cut", "reset", "silent", "complete"], shares)
         # A server may end a connection after any response.
@@ -97,16 +115,26 @@ class Stream:
         self.line_end = "\n" if options.plain else draw.choice(["\n", "\r\n", "\r"])
         self.begin = b"" if options.plain else draw.choice([b"", b"\xef\xbb\xbf"])
         count = draw.randint(*options.events)
-        self.has_done = options.plain or draw.random() < 0.7
+        self.has_done = not options.no_done and (is_whole or draw.random() >= options.unmarked)
+        self.error = draw.choice(ERRORS) if not is_whole and draw.random() < options.error else None
         if self.end != "complete":
-            count, self.has_done = draw.randint(0, count), False
+            count, self.has_done, self.error = draw.randint(0, count), False, None
         due_ms = options.first_ms + draw.expovariate(1) * options.first_jitter_ms
         due_ms *= 4 if draw.random() < options.slow_first else 1
         gap_ms = options.gap_ms * (4 if draw.random() < options.slow_gap else 1)
-        self.events = []
+        self.events, counted = [], 0
+        # Of vLLM, with each event; of OpenAI, with the last one.
+        usage = draw.choice(["each", "last"]) if draw.random() < options.usage else None
         for _ in range(count):
-            self.events.append((due_ms, Event(draw, options, self.line_end)))
+            counted += draw.randint(1, 8)
+            stated = counted if usage == "each" else None
+            self.events.append((due_ms, Event(draw, options, self.line_end, stated)))
             due_ms += max(0, draw.gauss(gap_ms, options.gap_jitter_ms))
+        self.usage = None
+        if usage == "last":
+            details = {"reasoning_tokens": draw.randint(0, counted)}
+            self.usage = {"completion_tokens": counted, "completion_tokens_details": details}
+        self.counted = counted if self.usage or (usage and count) else None
 
 
 class Server:
@@ -121,6 +149,7 @@ class Server:
         stream = Stream(self.options, number)
         line = {"id": number, "read_ns": read_ns, "status": stream.status, "end": "client"}
         line |= {"tokens": [], "token_bytes": 0, "others": 0, "other_bytes": 0, "done": 0}
+        line |= {"error": 0, "counted": None, "reasoning": 0}
         self.log.append(line)
         self.open += 1
         try:
@@ -160,6 +189,16 @@ class Server:
     async def end(self, request, response, stream, line):
         line_end = stream.line_end.encode()
         if stream.end == "complete":
+            if stream.usage:
+                data = json.dumps({"choices": [], "usage": stream.usage})
+                line["others"] += 1
+                line["other_bytes"] += len(data)
+                line["reasoning"] = stream.usage["completion_tokens_details"]["reasoning_tokens"]
+                await response.write(f"data: {data}".encode() + 2 * line_end)
+            line["counted"] = stream.counted
+            if stream.error:
+                line["error"] = 1
+                await response.write(stream.error.encode().replace(b"\n", line_end) + 2 * line_end)
             if stream.has_done:
                 line["done"] = 1
                 await response.write(b"data: [DONE]" + line_end + line_end)

@@ -84,6 +84,7 @@ impl Recorder {
             names,
             intervals: self.series.finish(end, live),
             interim_responses: self.counts.interim_responses,
+            event_streams: self.counts.event_streams,
             ..Measurements::default()
         }
     }

@@ -65,8 +65,12 @@ fn attacked(settings: Settings, attack: Attack) -> Run {
 
 /// Runs requests, whose responses are split into messages, against the attack.
 fn streamed(framing: MessageFraming, attack: Attack) -> Run {
-    let format = Some(MessageFormat { framing, test: None });
-    run_attacked(Settings::default(), attack, Some(MessageRules { format, goodput: None }))
+    let format = Some(MessageFormat { framing, reader: None });
+    run_attacked(
+        Settings::default(),
+        attack,
+        Some(MessageRules { format, ..MessageRules::default() }),
+    )
 }
 
 /// Appends the nth part of a response without end to the first request of a connection.

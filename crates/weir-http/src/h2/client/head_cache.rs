@@ -4,6 +4,7 @@
 use super::super::fault::H2Fault;
 use super::super::fields::{FieldCheck, ResponseFields, status};
 use super::super::hpack::Decoder;
+use crate::sse;
 
 /// Longest block that is kept for comparison, in bytes.
 const BLOCK_BYTES_MAX: usize = 4 * 1024;
@@ -18,6 +19,8 @@ pub(super) struct H2HeadCache {
     /// Changes of the decoder's table when the block was decoded; `None` without one.
     table_changes: Option<u64>,
     fields: ResponseFields,
+    /// True if the first head was that of an event stream.
+    pub(super) has_event_streams: bool,
 }
 
 impl H2HeadCache {
@@ -71,12 +74,16 @@ impl H2HeadCache {
     ) -> Result<ResponseFields, H2Fault> {
         let before = decoder.table_changes();
         let (mut check, mut number, mut is_bad_pseudo) = (FieldCheck::default(), 0, false);
+        let is_first = self.fields.status == 0;
         let decoded = decoder.decode(block, |name, value| {
             if check.field(name, value) {
                 let known = if name == b":status" { status(value) } else { None };
                 is_bad_pseudo |= number != 0 || known.is_none();
                 number = known.unwrap_or(0);
             } else {
+                if is_first && name == b"content-type" {
+                    self.has_event_streams = sse::is_event_stream(value);
+                }
                 each(name, value);
             }
         });

@@ -186,6 +186,10 @@ impl Multiplexed for H2Client {
         self.session.captures.as_ref().expect("only called with an interest").response(nth)
     }
 
+    fn has_event_streams(&self) -> bool {
+        self.session.heads.has_event_streams
+    }
+
     fn forget_responses(&mut self) {
         self.session.forget_responses();
     }

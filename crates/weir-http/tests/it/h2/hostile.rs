@@ -8,8 +8,8 @@ use weir_http::h2::frame::{self, FrameKind, flags};
 use weir_http::h2::server::H2Server;
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{
-    BodyBudget, Interest, MessageFormat, MessageFraming, MessageTest, Multiplexed, ProtocolError,
-    Request, RequestId, StreamEvent, StreamEventKind,
+    BodyBudget, Interest, MessageFormat, MessageFraming, MessageKind, MessageReader,
+    MessageReading, Multiplexed, ProtocolError, Request, RequestId, StreamEvent, StreamEventKind,
 };
 
 use super::raw::{Raw, get, post, request};
@@ -113,8 +113,11 @@ fn many_small_frames_with_content() {
 fn splitting(framing: MessageFraming, requests: u32) -> H2Client {
     let mut client = opened(&[]);
     client.set_interest(Interest::Head, &BodyBudget::default());
-    let test = Some(MessageTest::new(|content| content.len() > 1_000));
-    client.set_messages(&MessageFormat { framing, test });
+    let reader = Some(MessageReader::new(|content| {
+        let is_counted = content.data.len() > 1_000;
+        MessageReading::of_kind(if is_counted { content.kind } else { MessageKind::Other })
+    }));
+    client.set_messages(&MessageFormat { framing, reader });
     let mut raw = Raw::new();
     for nth in 0..requests {
         client.request(&get(), 0);

@@ -93,7 +93,7 @@ fn fields_and_bodies_of_streams() {
 /// its trailers, or of a head alone.
 #[test]
 fn messages_of_streams() {
-    let format = MessageFormat { framing: MessageFraming::Grpc, test: None };
+    let format = MessageFormat { framing: MessageFraming::Grpc, reader: None };
     let mut raw = Raw::new();
     raw.headers(1, &[(":status", "200")], false);
     raw.headers(3, &[(":status", "200")], false);

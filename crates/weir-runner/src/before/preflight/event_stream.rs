@@ -1,7 +1,7 @@
 //! Streams of events among responses: they may last as long as they like, so that the preflight
 //! reads their heads alone.
 
-use weir_http::ReceivedResponse;
+use weir_http::{ReceivedResponse, sse};
 
 /// True if a response begins with the head of an event stream, which may last as long as it likes.
 pub(super) fn begins_events(received: &[u8]) -> bool {
@@ -18,14 +18,8 @@ pub(super) fn begins_events(received: &[u8]) -> bool {
 
 /// True if a body of this type and coding is a stream of events that can be split.
 pub(super) fn is_event_stream(content_type: Option<&[u8]>, coding: Option<&[u8]>) -> bool {
-    const TYPE: &[u8] = b"text/event-stream";
-    let is_type = |value: &[u8]| {
-        let begin = value.get(..TYPE.len());
-        let end = value.get(TYPE.len()).copied().unwrap_or(b';');
-        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(TYPE)) && matches!(end, b';' | b' ')
-    };
     let is_plain = coding.is_none_or(|coding| coding.eq_ignore_ascii_case(b"identity"));
-    content_type.is_some_and(is_type) && is_plain
+    content_type.is_some_and(sse::is_event_stream) && is_plain
 }
 
 /// True if a head is that of an event stream.

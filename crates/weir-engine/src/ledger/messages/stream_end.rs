@@ -1,0 +1,81 @@
+//! The ends of streams: which of them failed although their responses are complete (METHOD 1.26).
+
+use std::collections::BTreeMap;
+
+use weir_http::{MessageFraming, ReceivedResponse};
+use weir_io::Nanos;
+use weir_result::{MissExample, MissKind};
+
+use crate::goodput::MessageProgress;
+use crate::job::Job;
+
+/// The ends of one worker's streams.
+#[derive(Debug)]
+pub(super) struct StreamEnds {
+    /// Places of tokens, as an example names them; `None` if each message counts.
+    places: Option<String>,
+    /// True if streams of this form may have end marks.
+    pub(super) may_be_marked: bool,
+    /// True after the first end mark.
+    pub(super) are_marked: bool,
+    /// One example of each kind of failure, of measured requests.
+    pub(super) examples: BTreeMap<MissKind, MissExample>,
+}
+
+impl StreamEnds {
+    pub(super) fn new(job: &Job) -> StreamEnds {
+        let tokens = job.plan.messages.as_ref().map(|messages| messages.tokens.as_slice());
+        let tokens = tokens.filter(|tokens| !tokens.is_empty());
+        let format = job.messages.as_ref().and_then(|rules| rules.format.as_ref());
+        StreamEnds {
+            places: tokens.map(|tokens| tokens.join(" or ")),
+            may_be_marked: format.is_some_and(|it| it.framing == MessageFraming::EventStream),
+            are_marked: false,
+            examples: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the kind of failure of a stream with this progress; `None` if it did not fail.
+    pub(super) fn missed(
+        &mut self,
+        progress: &MessageProgress,
+        response: &ReceivedResponse<'_>,
+        is_measured: bool,
+    ) -> Option<MissKind> {
+        let has_messages = progress.heard_at > Nanos::ZERO;
+        let is_unmarked = self.may_be_marked && has_messages && !progress.has_end_mark;
+        let kind = match () {
+            () if progress.has_error => MissKind::StreamError,
+            () if self.places.is_some() && progress.count == 0 => MissKind::StreamWithoutToken,
+            () if self.are_marked && is_unmarked => MissKind::StreamWithoutEnd,
+            () => return None,
+        };
+        if is_measured && !self.examples.contains_key(&kind) {
+            let example = self.example(kind, progress, response);
+            self.examples.insert(kind, example);
+        }
+        Some(kind)
+    }
+
+    fn example(
+        &self,
+        kind: MissKind,
+        progress: &MessageProgress,
+        response: &ReceivedResponse<'_>,
+    ) -> MissExample {
+        let expected = match (kind, &self.places) {
+            (MissKind::StreamWithoutToken, Some(places)) => format!("a value at {places}"),
+            (MissKind::StreamWithoutEnd, _) => "the end mark that other streams have".to_owned(),
+            _ => "a stream without an error".to_owned(),
+        };
+        let excerpt = String::from_utf8_lossy(response.excerpt).into_owned();
+        let found = match kind {
+            MissKind::StreamWithoutEnd => format!("an end after {} messages", progress.count),
+            MissKind::StreamWithoutToken if progress.heard_at == Nanos::ZERO => {
+                "no message".to_owned()
+            }
+            _ => excerpt,
+        };
+        MissExample { status: response.status, expected, found }
+    }
+}

@@ -1,0 +1,69 @@
+//! The times and counts of streamed responses, for exports. It writes no format.
+
+use serde_json::{Value, json};
+use weir_result::Document;
+use weir_result::document::{Latency, Metric, Summary};
+
+use crate::fields::summary_fields;
+
+/// Returns the times of messages that the run has, by their names.
+pub(crate) fn times(latency: &Latency) -> impl Iterator<Item = (&'static str, &Metric)> {
+    let times = [
+        ("first_message", &latency.first_message),
+        ("message_gap", &latency.message_gap),
+        ("time_per_token", &latency.time_per_token),
+        ("first_reasoning", &latency.first_reasoning),
+        ("first_answer", &latency.first_answer),
+    ];
+    times.into_iter().filter_map(|(name, metric)| Some((name, metric.as_ref()?)))
+}
+
+/// Returns the counts, rates and times of messages as an object; `None` if they are not measured.
+pub(crate) fn figures(document: &Document) -> Option<Value> {
+    let messages = document.messages.as_ref()?;
+    let mut figures = json!({
+        "received": messages.received,
+        "per_second": messages.per_second,
+        "bytes_per_second": messages.bytes_per_second,
+        "measured": messages.measured,
+        "streams": messages.streams,
+        "others": messages.others,
+        "too_long": messages.too_long,
+        "errors": messages.errors,
+        "end_marks": messages.end_marks,
+    });
+    let object = figures.as_object_mut()?;
+    for (name, metric) in times(&document.latency) {
+        object.extend(summary_fields(name, metric.headline()));
+    }
+    if let Some(goodput) = &messages.goodput {
+        object.insert("goodput_share".to_owned(), json!(goodput.share));
+        object.insert("goodput_per_second".to_owned(), json!(goodput.per_second));
+    }
+    if let Some(tokens) = &messages.tokens {
+        object.insert("tokens_received".to_owned(), json!(tokens.received));
+        object.insert("tokens_per_second".to_owned(), json!(tokens.per_second));
+        object.insert("tokens_per_response_mean".to_owned(), json!(tokens.per_response.mean));
+        object.insert("tokens_of_reasoning".to_owned(), json!(tokens.reasoning));
+        object.insert("tokens_cached".to_owned(), json!(tokens.cached));
+    }
+    Some(figures)
+}
+
+/// Returns the fields of the messages of a name or of a stage.
+pub(crate) fn fields(
+    received: u64,
+    per_second: f64,
+    tokens: u64,
+    (first, gap): (&Summary, Option<&Summary>),
+) -> Vec<(String, Value)> {
+    let counts = [
+        ("messages", json!(received)),
+        ("messages_per_second", json!(per_second)),
+        ("tokens", json!(tokens)),
+    ];
+    let counts = counts.into_iter().map(|(field, value)| (field.to_owned(), value));
+    let none = Summary::default();
+    let gap = summary_fields("message_gap", gap.unwrap_or(&none));
+    counts.chain(summary_fields("first_message", first)).chain(gap).collect()
+}

@@ -1,0 +1,259 @@
+//! The members of an event's JSON that servers of language models have in common: the counts of
+//! tokens, the type and an error. They are found in one pass, whatever their neighbours are, and
+//! nothing is kept of these.
+
+use std::borrow::Cow;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use weir_http::TokenUsage;
+
+/// The members found. Of a text that ends too early, those before its end.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Envelope {
+    pub(super) usage: TokenUsage,
+    /// True with a member `error` at the top that is neither null, false nor empty, or with the
+    /// type of an error.
+    pub(super) has_error: bool,
+    /// True with the type of an event that ends a stream.
+    pub(super) is_end: bool,
+}
+
+impl Envelope {
+    /// Reads a JSON text.
+    pub(super) fn of(text: &[u8]) -> Envelope {
+        let mut envelope = Envelope::default();
+        let mut json = serde_json::Deserializer::from_slice(text);
+        // What is no JSON states nothing beyond what was found.
+        let _is_json = Place::Top.within(&mut envelope).deserialize(&mut json).is_ok();
+        envelope
+    }
+}
+
+/// Place of a value.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// The whole text.
+    Top,
+    /// An object with `usage` in it: `response` of OpenAI, `message` of Anthropic.
+    Holder,
+    Usage,
+    InputDetails,
+    OutputDetails,
+    Output,
+    Reasoning,
+    Cached,
+    Error,
+    Type,
+    /// Nothing of interest.
+    Other,
+}
+
+impl Place {
+    /// Returns the place of a member of an object here.
+    fn member(self, name: &str) -> Place {
+        match (self, name) {
+            (Place::Top, "error") => Place::Error,
+            (Place::Top, "type") => Place::Type,
+            (Place::Top, "message" | "response") => Place::Holder,
+            (Place::Top | Place::Holder, "usage") => Place::Usage,
+            (Place::Usage, "completion_tokens" | "output_tokens") => Place::Output,
+            (Place::Usage, "cache_read_input_tokens") => Place::Cached,
+            (Place::Usage, "prompt_tokens_details" | "input_tokens_details") => Place::InputDetails,
+            (Place::Usage, "completion_tokens_details" | "output_tokens_details") => {
+                Place::OutputDetails
+            }
+            (Place::InputDetails, "cached_tokens") => Place::Cached,
+            (Place::OutputDetails, "reasoning_tokens") => Place::Reasoning,
+            _ => Place::Other,
+        }
+    }
+
+    fn within(self, envelope: &mut Envelope) -> Value<'_> {
+        Value { place: self, envelope }
+    }
+}
+
+/// A value at a place, whose reading goes into an envelope.
+struct Value<'e> {
+    place: Place,
+    envelope: &'e mut Envelope,
+}
+
+impl Value<'_> {
+    fn count(self, number: u64) {
+        let Value { place, envelope } = self;
+        let count = Some(u32::try_from(number).unwrap_or(u32::MAX));
+        match place {
+            Place::Output => envelope.usage.output = count,
+            Place::Reasoning => envelope.usage.reasoning = count,
+            Place::Cached => envelope.usage.cached = count,
+            Place::Error => envelope.has_error |= number != 0,
+            _ => {}
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Value<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        match self.place {
+            Place::Other => json.deserialize_ignored_any(IgnoredAny).map(|_| ()),
+            _ => json.deserialize_any(self),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Value<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, is_true: bool) -> Result<(), E> {
+        self.envelope.has_error |= is_true && matches!(self.place, Place::Error);
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<(), E> {
+        self.count(number);
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<(), E> {
+        self.envelope.has_error |= number != 0 && matches!(self.place, Place::Error);
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<(), E> {
+        if number >= 0.0 && number.fract() == 0.0 {
+            self.count(number as u64);
+        }
+        Ok(())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        let Value { place, envelope } = self;
+        match (place, text) {
+            (Place::Error, "") => {}
+            (Place::Error, _) | (Place::Type, "error" | "response.failed") => {
+                envelope.has_error = true;
+            }
+            (Place::Type, "message_stop" | "response.completed" | "response.incomplete") => {
+                envelope.is_end = true;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        while elements.next_element::<IgnoredAny>()?.is_some() {
+            self.envelope.has_error |= matches!(self.place, Place::Error);
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let Value { place, envelope } = self;
+        while let Some(Key(name)) = members.next_key()? {
+            envelope.has_error |= matches!(place, Place::Error);
+            members.next_value_seed(place.member(&name).within(envelope))?;
+        }
+        Ok(())
+    }
+}
+
+/// The name of a member, borrowed if it has no escapes.
+#[derive(serde::Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(output: u32, reasoning: Option<u32>, cached: Option<u32>) -> Envelope {
+        let usage = TokenUsage { output: Some(output), reasoning, cached };
+        Envelope { usage, ..Envelope::default() }
+    }
+
+    #[test]
+    fn counts_stand_where_servers_have_them() {
+        let check = |text: &str, expected: Envelope| {
+            assert_eq!(Envelope::of(text.as_bytes()), expected, "{text}");
+        };
+        // Chat completions of OpenAI, with `include_usage`; vLLM has the same in each chunk.
+        check(
+            r#"{"object": "chat.completion.chunk", "choices": [], "usage": {"prompt_tokens": 9,
+                "completion_tokens": 40, "total_tokens": 49,
+                "prompt_tokens_details": {"cached_tokens": 7, "audio_tokens": 0},
+                "completion_tokens_details": {"reasoning_tokens": 12}}}"#,
+            usage(40, Some(12), Some(7)),
+        );
+        check(r#"{"choices": [{"delta": {}}], "usage": null}"#, Envelope::default());
+        // Responses of OpenAI.
+        let completed = r#"{"type": "response.completed", "response": {"error": null,
+            "usage": {"input_tokens_details": {"cached_tokens": 3}, "output_tokens": 21,
+            "output_tokens_details": {"reasoning_tokens": 5}}}}"#;
+        check(completed, Envelope { is_end: true, ..usage(21, Some(5), Some(3)) });
+        // Messages of Anthropic.
+        check(
+            r#"{"type": "message_start", "message": {"usage": {"input_tokens": 25,
+                "cache_read_input_tokens": 11, "output_tokens": 1}}}"#,
+            usage(1, None, Some(11)),
+        );
+        check(
+            r#"{"type": "message_delta", "usage": {"output_tokens": 15}}"#,
+            usage(15, None, None),
+        );
+        check(r#"{"type": "message_stop"}"#, Envelope { is_end: true, ..Envelope::default() });
+        // Members of other places and kinds.
+        for text in [
+            r#"{"choices": [{"usage": {"completion_tokens": 4}}], "message": "usage"}"#,
+            r#"{"usage": {"completion_tokens": "4"}, "type": 7, "response": [{"usage": 1}]}"#,
+            r#"{"usage": {"completion_tokens": -4}}"#,
+            r#"{"usage": [{"completion_tokens": 4}]}"#,
+            "no JSON",
+            "",
+        ] {
+            check(text, Envelope::default());
+        }
+        check(r#"{"usage": {"completion_tokens": 4"#, usage(4, None, None));
+        check(r#"{"usage": {"output_tokens": 4.0}}"#, usage(4, None, None));
+        check(r#"{"usage": {"output_tokens": 99999999999}}"#, usage(u32::MAX, None, None));
+    }
+
+    #[test]
+    fn an_error_stands_at_the_top() {
+        for text in [
+            r#"{"error": {"message": "engine stopped", "code": 500}}"#,
+            r#"{"id": 1, "error": "stopped"}"#,
+            r#"{"error": true}"#,
+            r#"{"error": -1}"#,
+            r#"{"error": ["x"]}"#,
+            r#"{"type": "error", "code": "x"}"#,
+            r#"{"type": "response.failed", "response": {}}"#,
+            r#"{"error": {"message": "#,
+        ] {
+            assert!(Envelope::of(text.as_bytes()).has_error, "{text}");
+        }
+        for text in [
+            r#"{"error": null}"#,
+            r#"{"error": ""}"#,
+            r#"{"error": {}}"#,
+            r#"{"error": []}"#,
+            r#"{"error": false}"#,
+            r#"{"error": 0}"#,
+            r#"{"choices": [{"error": {"message": "x"}}], "text": "\"error\": 1"}"#,
+            r#"[{"error": "x"}]"#,
+            r#""error""#,
+        ] {
+            assert!(!Envelope::of(text.as_bytes()).has_error, "{text}");
+        }
+    }
+}
