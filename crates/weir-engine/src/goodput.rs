@@ -1,6 +1,9 @@
 //! The goodput of responses with messages (METHOD 1.26): conditions on the times of one response.
 
 use weir_io::Nanos;
+use weir_result::GapDoubts;
+
+use crate::exchange::Exchange;
 
 /// Conditions that a response has to meet, all of them, to count as good.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,25 +38,131 @@ impl Goodput {
     /// Greatest number of conditions.
     pub const TERMS_MAX: usize = 4;
 
-    /// True if a response meets all conditions. `over` has the number of its gaps that are not
-    /// below the limit of each.
-    pub(crate) fn is_met(&self, response: &MessageProgress, times: (Nanos, Nanos)) -> bool {
-        let (intended_at, ended_at) = times;
+    /// True if a response that ended at `at` meets all conditions, by its times in this reading.
+    pub(crate) fn is_met(
+        &self,
+        response: &MessageProgress,
+        exchange: &Exchange,
+        at: Nanos,
+        reading: Reading,
+    ) -> bool {
         let gaps = response.count.saturating_sub(1);
+        let times = response.times(exchange, at, reading);
         self.terms.iter().zip(response.over).all(|(term, over)| match term.time {
+            GoodputTime::Total => times.total_ns < term.limit_ns,
             _ if response.count == 0 => false,
-            GoodputTime::First => response.first_at.since(intended_at) < term.limit_ns,
-            GoodputTime::Total => ended_at.since(intended_at) < term.limit_ns,
+            GoodputTime::First => times.first_ns < term.limit_ns,
             GoodputTime::MeanGap => {
-                let span_ns = response.last_at.since(response.first_at);
-                gaps == 0 || span_ns < term.limit_ns.saturating_mul(gaps.into())
+                gaps == 0 || times.span_ns < term.limit_ns.saturating_mul(gaps.into())
             }
             GoodputTime::Gap(p) => {
                 let rank = (p / 100.0 * f64::from(gaps)).ceil() as u32;
-                over <= gaps - rank.min(gaps)
+                over[reading as usize] <= gaps - rank.min(gaps)
             }
         })
     }
+
+    /// Counts a gap by the conditions whose limits it is not below, in each reading.
+    pub(crate) fn count_gap(&self, over: &mut [[u32; READINGS]; Goodput::TERMS_MAX], gap: &Gap) {
+        for (over, term) in over.iter_mut().zip(&self.terms) {
+            for (over, reading) in over.iter_mut().zip(Reading::ALL) {
+                *over += u32::from(gap.in_reading(reading) >= term.limit_ns);
+            }
+        }
+    }
+}
+
+/// Number of [readings](Reading).
+const READINGS: usize = Reading::ALL.len();
+
+/// A way to read the times of a response, of which the client may have read parts late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// As measured.
+    Measured,
+    /// Between the kernel's stamps, and without the lateness of the send.
+    Stamped,
+    /// The shortest that are possible if the client was stopped at any time.
+    Shortest,
+    /// The longest that are possible then.
+    Longest,
+}
+
+impl Reading {
+    pub(crate) const ALL: [Reading; 4] =
+        [Reading::Measured, Reading::Stamped, Reading::Shortest, Reading::Longest];
+}
+
+/// Span in which the last byte of a message reached this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// Receipt by the kernel of what the client read before it, or its own if it is known.
+    pub(crate) earliest: Nanos,
+    /// Receipt by the kernel of the last packet of its read, or the read itself without a stamp. It
+    /// is the message's own if the client reads promptly.
+    pub(crate) latest: Nanos,
+}
+
+/// Time from one message to the next, in nanoseconds: as measured, and as it may have been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) measured_ns: u64,
+    pub(crate) stamped_ns: u64,
+    shortest_ns: u64,
+    longest_ns: u64,
+}
+
+impl Gap {
+    /// Returns the gap between a message and the next, by the times of their reads and of their
+    /// arrivals.
+    pub(crate) fn new(before: (Nanos, Arrival), next: (Nanos, Arrival)) -> Gap {
+        let ((read_before_at, before), (read_at, next)) = (before, next);
+        Gap {
+            measured_ns: read_at.since(read_before_at),
+            stamped_ns: next.latest.since(before.latest),
+            shortest_ns: next.earliest.since(before.latest),
+            longest_ns: next.latest.since(before.earliest),
+        }
+    }
+
+    fn in_reading(&self, reading: Reading) -> u64 {
+        match reading {
+            Reading::Measured => self.measured_ns,
+            Reading::Stamped => self.stamped_ns,
+            Reading::Shortest => self.shortest_ns,
+            Reading::Longest => self.longest_ns,
+        }
+    }
+
+    /// Counts the gap in `doubts` if the client may have changed it.
+    pub(crate) fn doubt(&self, doubts: &mut GapDoubts) {
+        let share_ns = self.measured_ns / LATENESS_SHARE;
+        let late_ns = self.measured_ns.abs_diff(self.stamped_ns);
+        if late_ns > share_ns.max(LATE_NS) {
+            doubts.late += 1;
+            doubts.late_ns = doubts.late_ns.max(late_ns);
+        }
+        let shorter_ns = self.stamped_ns.saturating_sub(self.shortest_ns);
+        let possible_ns = self.longest_ns.saturating_sub(self.stamped_ns).max(shorter_ns);
+        if possible_ns > share_ns.max(POSSIBLE_NS) {
+            doubts.possible += 1;
+            doubts.possible_ns = doubts.possible_ns.max(possible_ns);
+        }
+    }
+}
+
+/// Changes of a gap that count: more than one in this many of its length, and more than a wake-up
+/// takes on a busy machine, or on a quiet one (METHOD 1.9).
+const LATENESS_SHARE: u64 = 20;
+const LATE_NS: u64 = 100_000;
+const POSSIBLE_NS: u64 = 20_000;
+
+/// Times of one response in one reading, in nanoseconds.
+struct ResponseTimes {
+    first_ns: u64,
+    total_ns: u64,
+    /// From the first message to the last.
+    span_ns: u64,
 }
 
 /// The messages of one response so far.
@@ -69,8 +178,14 @@ pub(crate) struct MessageProgress {
     pub(crate) heard_at: Nanos,
     /// Kernel receive stamp of the last message that counts, if there is one.
     pub(crate) stamp: Option<Nanos>,
-    /// Gaps that are not below the limit of each condition.
-    pub(crate) over: [u32; Goodput::TERMS_MAX],
+    /// Arrivals of the first and the last message that counts.
+    pub(crate) first: Arrival,
+    pub(crate) last: Arrival,
+    /// Time up to which the client has read: the arrival of the last packet that it read, or the
+    /// read itself without a stamp; [`Nanos::ZERO`] before the first message.
+    pub(crate) read_until: Nanos,
+    /// Gaps that are not below the limit of each condition, in each reading.
+    pub(crate) over: [[u32; READINGS]; Goodput::TERMS_MAX],
     /// True after an error within the stream.
     pub(crate) has_error: bool,
     /// True after a mark of its end.
@@ -86,10 +201,51 @@ impl MessageProgress {
         last_at: Nanos::ZERO,
         heard_at: Nanos::ZERO,
         stamp: None,
-        over: [0; Goodput::TERMS_MAX],
+        first: Arrival::NONE,
+        last: Arrival::NONE,
+        read_until: Nanos::ZERO,
+        over: [[0; READINGS]; Goodput::TERMS_MAX],
         has_error: false,
         has_end_mark: false,
     };
+
+    /// Returns the times of the response to `exchange` that ended at `at`.
+    fn times(&self, exchange: &Exchange, at: Nanos, reading: Reading) -> ResponseTimes {
+        let (first, last, sent_at) = (self.first, self.last, exchange.sent_at);
+        let due_at = exchange.intended_at;
+        // Without messages the end of the response has no stamp.
+        let end = if self.count == 0 { Arrival { earliest: sent_at, latest: at } } else { last };
+        match reading {
+            Reading::Measured => ResponseTimes {
+                first_ns: self.first_at.since(due_at),
+                total_ns: at.since(due_at),
+                span_ns: self.last_at.since(self.first_at),
+            },
+            Reading::Stamped => {
+                let due_at = due_at.after(exchange.sched_lag());
+                let ended_at = if at == self.last_at { end.latest } else { at };
+                ResponseTimes {
+                    first_ns: first.latest.since(due_at),
+                    total_ns: ended_at.since(due_at),
+                    span_ns: last.latest.since(first.latest),
+                }
+            }
+            Reading::Shortest => ResponseTimes {
+                first_ns: first.earliest.since(sent_at),
+                total_ns: end.earliest.since(sent_at),
+                span_ns: last.earliest.since(first.latest),
+            },
+            Reading::Longest => ResponseTimes {
+                first_ns: self.first_at.since(due_at),
+                total_ns: at.since(due_at),
+                span_ns: last.latest.since(first.earliest),
+            },
+        }
+    }
+}
+
+impl Arrival {
+    pub(crate) const NONE: Arrival = Arrival { earliest: Nanos::ZERO, latest: Nanos::ZERO };
 }
 
 #[cfg(test)]
@@ -102,16 +258,58 @@ mod tests {
         progress.count = times.len() as u32;
         progress.first_at = Nanos(times.first().copied().unwrap_or(0));
         progress.last_at = Nanos(times.last().copied().unwrap_or(0));
-        for (index, term) in goodput.terms.iter().enumerate() {
-            let gaps = times.windows(2).filter(|pair| pair[1] - pair[0] >= term.limit_ns);
-            progress.over[index] = gaps.count() as u32;
+        for pair in times.windows(2) {
+            goodput.count_gap(&mut progress.over, &gap(known(pair[0]), known(pair[1])));
         }
         progress
     }
 
     fn is_met(time: GoodputTime, limit_ns: u64, times: &[u64]) -> bool {
         let goodput = Goodput { terms: vec![GoodputTerm { time, limit_ns }] };
-        goodput.is_met(&response(&goodput, times), (Nanos::ZERO, Nanos(1_000)))
+        let exchange = Exchange {
+            intended_at: Nanos(0),
+            freed_at: Nanos(0),
+            sent_at: Nanos(0),
+            ..Exchange::NONE
+        };
+        let response = response(&goodput, times);
+        goodput.is_met(&response, &exchange, Nanos(1_000), Reading::Measured)
+    }
+
+    /// A message that arrived and was read at the same time.
+    fn known(at: u64) -> (Nanos, Arrival) {
+        (Nanos(at), Arrival { earliest: Nanos(at), latest: Nanos(at) })
+    }
+
+    fn gap(before: (Nanos, Arrival), next: (Nanos, Arrival)) -> Gap {
+        Gap::new(before, next)
+    }
+
+    /// A message that arrived in this span and was read at `at`, in milliseconds.
+    fn read(at: u64, earliest: u64, latest: u64) -> (Nanos, Arrival) {
+        let [at, earliest, latest] = [at, earliest, latest].map(|ms| Nanos(ms * 1_000_000));
+        (at, Arrival { earliest, latest })
+    }
+
+    #[test]
+    fn a_late_read_changes_two_gaps() {
+        let found = |before, next| {
+            let mut doubts = GapDoubts::default();
+            gap(before, next).doubt(&mut doubts);
+            let GapDoubts { late, late_ns, possible, possible_ns } = doubts;
+            (late, late_ns / 1_000_000, possible, possible_ns / 1_000_000)
+        };
+        // Read at once, then 15 ms late, then at once.
+        let messages = [read(10, 10, 10), read(45, 30, 30), read(50, 50, 50)];
+        assert_eq!(found(messages[0], messages[1]), (1, 15, 0, 0), "35 ms instead of 20");
+        assert_eq!(found(messages[1], messages[2]), (1, 15, 0, 0), "5 ms instead of 20");
+        assert_eq!(found(messages[0], messages[2]), (0, 0, 0, 0));
+        // Two of one read: the first may have arrived at any time since the read before.
+        let messages = [read(10, 10, 10), read(50, 10, 50), read(50, 50, 50)];
+        assert_eq!(found(messages[0], messages[1]), (0, 0, 1, 40), "40 ms, or 0");
+        assert_eq!(found(messages[1], messages[2]), (0, 0, 1, 40), "0 ms, or 40");
+        let messages = [read(10, 10, 10), read(45, 10, 30)];
+        assert_eq!(found(messages[0], messages[1]), (1, 15, 1, 20), "35 ms instead of 0 to 20");
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod judge;
 mod messages;
 mod recorder;
 
-use weir_http::{PushedMessage, ReceivedMessage, ReceivedResponse};
+use weir_http::{PushedMessage, ReceivedResponse};
 use weir_io::{ConnId, Nanos};
 use weir_result::{FailureKind, Measurements, SuccessRule, WorkerPhases};
 
@@ -26,7 +26,8 @@ use crate::stamps::Stamping;
 use crate::worker_frame::WorkerFrame;
 use connection_counts::ConnectionCounts;
 use judge::Judge;
-use messages::{MessageRecorder, TimedMessage};
+use messages::MessageRecorder;
+pub(crate) use messages::TimedMessage;
 pub(crate) use recorder::{PlanFacts, Recorder};
 
 /// The recorder, the observers and the rule that judges responses.
@@ -258,21 +259,19 @@ impl Ledger {
         measurements
     }
 
-    /// Announces a message within a response in progress, read at `at`; `received_at` is the
-    /// kernel's stamp of it, if there is one.
+    /// Announces a message within a response in progress. Its stamp is ignored if its connection
+    /// has none.
     #[inline(never)]
     pub(crate) fn message(
         &mut self,
         place: ExchangePlace,
         exchange: &Exchange,
-        message: ReceivedMessage,
-        at: Nanos,
-        received_at: Option<Nanos>,
+        timed: TimedMessage,
     ) {
-        let stamp = received_at.filter(|stamp| self.stamping.covers(place.conn) && *stamp <= at);
+        let is_own = |stamp: &Nanos| self.stamping.covers(place.conn) && *stamp <= timed.at;
+        let timed = TimedMessage { stamp: timed.stamp.filter(is_own), ..timed };
         if let Some(messages) = &mut self.messages {
-            let timed = TimedMessage { message, at, stamp };
-            messages.received(self.recorder.shares(), place, exchange, timed);
+            messages.received(&mut self.recorder.shares(), place, exchange, timed);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Tallies of messages of a slice, or of a name.
 
-use weir_result::{Histogram, MessageShare, Tally};
+use weir_result::{GapDoubts, Histogram, MessageShare, Tally};
 
 /// Messages of the responses to some slots.
 #[derive(Debug, Default)]
@@ -17,6 +17,8 @@ pub(crate) struct MessageTally {
     pub(crate) good: u64,
     /// Tokens by the server's count, which arrived in the window.
     pub(crate) tokens: u64,
+    /// Gaps that the client may have changed.
+    pub(crate) doubts: GapDoubts,
 }
 
 impl MessageTally {
@@ -29,6 +31,7 @@ impl MessageTally {
         self.bytes += other.bytes;
         self.good += other.good;
         self.tokens += other.tokens;
+        self.doubts.add(&other.doubts);
     }
 
     pub(crate) fn finish(&self) -> MessageShare {
@@ -40,6 +43,7 @@ impl MessageTally {
             bytes: self.bytes,
             good: self.good,
             tokens: self.tokens,
+            doubts: self.doubts.clone(),
         }
     }
 }

@@ -24,12 +24,14 @@ pub(crate) struct Stamping {
 impl Stamping {
     /// Returns the plan's selection, for a worker with `connections` connections. A connection with
     /// several streams at a time is not stamped, because its stamps belong to no one stream. Stamps
-    /// of streams that happen to be alone would not represent the others.
+    /// of streams that happen to be alone would not represent the others. With messages each
+    /// connection is: how a late read changed a gap depends on the one before.
     pub(crate) fn new(plan: &Plan, connections: u32, has_several_streams: bool) -> Stamping {
         let choice = if has_several_streams { StampChoice::None } else { plan.stamps };
+        let sampled = if plan.messages.is_some() { 1 } else { SAMPLE };
         let (every, request) = match choice {
             StampChoice::None => (0, StampRequest::None),
-            StampChoice::Sample => (SAMPLE, StampRequest::Sample),
+            StampChoice::Sample => (sampled, StampRequest::Sample),
             StampChoice::All => (1, StampRequest::All),
         };
         let stamped = if every == 0 { 0 } else { connections.div_ceil(every) };

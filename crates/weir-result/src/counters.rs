@@ -26,7 +26,9 @@ pub use by_name::{NameCounts, NameTotals, NamedSlice};
 pub use by_outcome::ByOutcome;
 pub use by_stage::StageLags;
 pub use connections::{Connections, ConnectionsSection, DestinationCounts, DestinationSection};
-pub use messages::{MessageCounts, MessageShare, StampedMessages, TokenCounts};
+pub use messages::{
+    GapDoubts, GoodputDoubts, MessageCounts, MessageShare, StampedMessages, TokenCounts,
+};
 pub use network::{NetworkSection, TcpUsage};
 pub use phases::{Phases, WorkerPhases};
 pub use script::{Callback, CallbackUsage, ScriptSection, ScriptUsage};

@@ -62,8 +62,8 @@ pub use latency::{Latency, Metric};
 pub use load::{LoadError, Stored};
 pub use merge::MergeError;
 pub use messages::{
-    CountSummary, GoodputSection, MessageStamps, MessagesSection, NameMessages, StageMessages,
-    TokensSection,
+    CountSummary, GoodputSection, MessageStamps, MessagesSection, NameMessages, ShareRange,
+    StageMessages, TokensSection,
 };
 pub use names::NameSection;
 pub use note::Note;

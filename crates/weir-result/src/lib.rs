@@ -27,10 +27,10 @@ mod slices;
 pub mod study;
 
 pub use counters::{
-    ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, HandshakeKind, Interval,
-    MessageCounts, MessageShare, NameCounts, NameTotals, NamedSlice, Outcomes, ScriptUsage, Sent,
-    Slice, StageLags, StampedMessages, TcpUsage, TlsCounts, TlsParameters, TokenCounts, Window,
-    WorkerPhases, coarsen_intervals,
+    ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, GapDoubts, GoodputDoubts,
+    HandshakeKind, Interval, MessageCounts, MessageShare, NameCounts, NameTotals, NamedSlice,
+    Outcomes, ScriptUsage, Sent, Slice, StageLags, StampedMessages, TcpUsage, TlsCounts,
+    TlsParameters, TokenCounts, Window, WorkerPhases, coarsen_intervals,
 };
 pub use distinct::{distinct, distinct_us, summed};
 pub use document::{

@@ -6,13 +6,15 @@
 //! limited is a lower bound of the target's best rate.
 
 use weir_result::document::{
-    ClientOverhead, Document, Latency, LimitedBy, Metric, NameMessages, NameSection,
-    PercentileValue, Range, RuleOutcome, StageSection, Summary,
+    ClientOverhead, Document, Latency, LimitedBy, MessagesSection, Metric, NameMessages,
+    NameSection, PercentileValue, Range, RuleOutcome, StageMessages, StageSection, Summary,
 };
 use weir_result::quantile::{Bound, rank_of};
-use weir_result::{ByOutcome, Histogram};
+use weir_result::{ByOutcome, GapDoubts, Histogram};
 
+use crate::lateness::{self, DoubtedGaps};
 use crate::overhead::Delayed;
+use crate::thresholds::{OVERHEAD_NS, OVERHEAD_SHARE};
 use crate::{limit, overhead, rules, stages};
 
 /// Half the width of a 95% interval, in standard errors.
@@ -32,10 +34,9 @@ pub(crate) fn qualify(document: &mut Document) {
     document.names = names;
     let stages = evidence.of_stages(document);
     document.stages = stages;
-    // A late read makes a response miss its conditions, and never meet one.
-    let is_lower = [&first, &gap].into_iter().flatten().any(is_inflated);
-    let goodput = document.messages.as_mut().and_then(|messages| messages.goodput.as_mut());
-    goodput.into_iter().filter(|_| is_lower).for_each(|goodput| goodput.bound = Bound::Lower);
+    let messages = document.messages.as_ref();
+    let messages = messages.map(|messages| Box::new(evidence.in_all(document, messages)));
+    document.messages = messages;
     (document.latency.first_message, document.latency.message_gap) = (first, gap);
     document.latency.response_time = response;
     document.latency.service_time = service;
@@ -72,12 +73,6 @@ fn forget_times(document: &mut Document) {
         }
     }
     (document.throughput.bound, document.throughput.least_rps) = (Bound::Unknown, None);
-}
-
-/// True if the client inflated a percentile or the greatest value.
-fn is_inflated(metric: &Metric) -> bool {
-    let mut values = metric.headline().percentiles.iter();
-    values.any(|value| matches!(value.bound, Bound::Upper | Bound::Unknown))
 }
 
 /// Returns a response time of some requests of a stage with the bounds of its summaries.
@@ -121,7 +116,12 @@ impl TimeEvidence {
         let evidence = TimeEvidence { wire: Histogram::default(), ..*self };
         let Latency { first_message, message_gap, .. } = &document.latency;
         let first = first_message.as_ref().map(|metric| evidence.first(document, metric));
-        (first, message_gap.as_ref().map(|metric| evidence.gap(document, metric)))
+        let gaps = message_gap.as_ref().map(|metric| {
+            let doubted = self.doubted(document, &lateness::of_slices(document));
+            let of_run = |p| lateness::of_run(document, &metric.times.ok, p, self.is_contended);
+            self.gap(document, metric, doubted, of_run)
+        });
+        (first, gaps)
     }
 
     /// Returns a time to the first message with the bounds of its summaries.
@@ -129,9 +129,51 @@ impl TimeEvidence {
         self.qualified(metric, |p| overhead::of_first_message(document, metric, p))
     }
 
-    /// Returns gaps between messages with the bounds of their summaries.
-    fn gap(&self, document: &Document, metric: &Metric) -> Metric {
-        self.qualified(metric, |p| overhead::of_gap(document, metric, p))
+    /// Returns the messages of a run with the bounds of the goodput and of the mean gaps.
+    fn in_all(&self, document: &Document, messages: &MessagesSection) -> MessagesSection {
+        let goodput = messages.goodput.as_ref();
+        let goodput = goodput.map(|of| lateness::of_goodput(document, of, self.is_contended));
+        let doubted = self.doubted(document, &lateness::of_slices(document));
+        // A response has no greater error of its mean gap than of one gap.
+        let mean_gap = messages.mean_gap.as_ref().map(|metric| {
+            self.gap(document, metric, doubted, |p| doubted.range(&metric.times.ok, p))
+        });
+        MessagesSection { goodput, mean_gap, ..messages.clone() }
+    }
+
+    /// Returns the gaps whose true length is not known.
+    fn doubted(&self, document: &Document, doubts: &GapDoubts) -> DoubtedGaps {
+        DoubtedGaps::of(document, doubts, self.is_contended)
+    }
+
+    /// Returns gaps between messages with the bounds of their summaries. `range` has the range of a
+    /// percentile without the client's lateness.
+    fn gap(
+        &self,
+        document: &Document,
+        metric: &Metric,
+        doubted: DoubtedGaps,
+        range: impl Fn(f64) -> Option<Range>,
+    ) -> Metric {
+        let streams = document.messages.as_ref().map_or(0, |messages| messages.streams);
+        let value = |value: &PercentileValue| match range(value.p) {
+            Some(range) if !lateness::is_close(value.ns, range) => {
+                let below_ns = value.ns.saturating_sub(range.low_ns);
+                let client_ns = Some(below_ns.max(range.high_ns.saturating_sub(value.ns)));
+                PercentileValue { bound: Bound::Unknown, range: Some(range), client_ns, ..*value }
+            }
+            Some(_) => PercentileValue { client_ns: Some(0), ..*value },
+            None => *value,
+        };
+        let summary = |summary: &Summary| {
+            let mean_ns = summary.mean_ns.unwrap_or(0.0);
+            let most_ns = doubted.mean_ns(streams, summary.count);
+            let is_unknown = most_ns > OVERHEAD_NS.max(OVERHEAD_SHARE * mean_ns);
+            let mean_bound = if is_unknown { Bound::Unknown } else { Bound::Exact };
+            let percentiles = summary.percentiles.iter().map(value).collect();
+            Summary { percentiles, mean_bound, ..summary.clone() }
+        };
+        Metric { ok: summary(&metric.ok), all: metric.all.as_ref().map(summary), ..metric.clone() }
     }
 
     /// Returns the results by name with the bounds of their summaries.
@@ -143,7 +185,10 @@ impl TimeEvidence {
             service_time: evidence.service(document, &name.service_time),
             messages: name.messages.as_ref().map(|messages| NameMessages {
                 first: evidence.first(document, &messages.first),
-                gap: messages.gap.as_ref().map(|gap| evidence.gap(document, gap)),
+                gap: messages.gap.as_ref().map(|gap| {
+                    let doubted = self.doubted(document, &messages.doubts);
+                    self.gap(document, gap, doubted, |p| doubted.range(&gap.times.ok, p))
+                }),
                 ..messages.clone()
             }),
             ..name.clone()
@@ -163,9 +208,33 @@ impl TimeEvidence {
             let times = ByOutcome { ok: times, censored, ..ByOutcome::default() };
             let (ok, all) = (stage.response_time.clone(), stage.response_time_all.clone());
             let Metric { ok, all, .. } = self.in_stage(document, stage, &Metric { ok, all, times });
-            StageSection { response_time: ok, response_time_all: all, ..stage.clone() }
+            let messages = stage.messages.as_ref();
+            let messages =
+                messages.map(|messages| self.in_stage_of_messages(document, stage, messages));
+            StageSection { response_time: ok, response_time_all: all, messages, ..stage.clone() }
         };
         document.stages.iter().map(of).collect()
+    }
+
+    /// Returns the messages of a stage with the bounds of their gaps.
+    fn in_stage_of_messages(
+        &self,
+        document: &Document,
+        stage: &StageSection,
+        messages: &StageMessages,
+    ) -> StageMessages {
+        let (mut gaps, mut doubts) = (Histogram::new(), GapDoubts::default());
+        let slices = stages::slices(document, stage).into_iter();
+        slices.filter_map(|slice| slice.messages.as_ref()).for_each(|share| {
+            gaps.add(&share.gap);
+            doubts.add(&share.doubts);
+        });
+        let doubted = self.doubted(document, &doubts);
+        let range = |p| doubted.range(&gaps, p);
+        let times = ByOutcome { ok: gaps.clone(), ..ByOutcome::default() };
+        let metric = Metric { ok: messages.gap.clone(), all: None, times };
+        let Metric { ok: gap, .. } = self.gap(document, &metric, doubted, range);
+        StageMessages { gap, ..messages.clone() }
     }
 
     /// Returns a response time of requests of a stage with the bounds of its summaries. The

@@ -3,6 +3,7 @@
 use weir_result::Document;
 use weir_result::document::{Grade, Limit, Rule, RuleOutcome, Summary, TargetLine, TargetState};
 use weir_result::quantile::Bound;
+use weir_text::setting::WARMUP;
 
 /// Percentiles whose bounds count, in percent: those that every report prints.
 const GRADED: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
@@ -23,7 +24,12 @@ pub(crate) fn of(
     // Held connections are measured by the window that they last.
     let is_held = document.plan.is_idle() && document.throughput.window_s > 0.0;
     if document.accounting.planned == 0 && !is_held {
-        return (Grade::Void, "nothing was measured".to_owned());
+        let is_streaming = document.messages.as_ref().is_some_and(|of| of.received > 0);
+        let why = match is_streaming {
+            true => format!("all streams began in the warm-up; use {WARMUP} 0"),
+            false => "nothing was measured".to_owned(),
+        };
+        return (Grade::Void, why);
     }
     let mut reasons = Vec::new();
     if target.state == TargetState::Degraded {
@@ -73,7 +79,11 @@ fn cause(document: &Document, limit: &Limit, rules: &[Rule]) -> String {
     if has(Bound::Lower) || has(Bound::Unknown) {
         let accounting = &document.accounting;
         let unsent = accounting.never_sent > document.failed() / 2;
-        causes.push(if unsent { "requests never sent" } else { "failed requests" });
+        causes.push(match unsent {
+            true => "requests never sent",
+            false if document.failed() == 0 => "streams open at the end",
+            false => "failed requests",
+        });
     }
     if document.throughput.bound != Bound::Exact {
         causes.push(limit.by.in_words());

@@ -11,6 +11,7 @@ mod delivery;
 mod grade;
 mod judge;
 mod knee;
+mod lateness;
 mod limit;
 mod overhead;
 mod rules;

@@ -52,14 +52,6 @@ pub(crate) fn of_first_message(
     of_metric(document, metric, p, (before, after))
 }
 
-/// Computes the overhead of percentile `p` of `metric`, the gaps between messages of the run or of
-/// one name: late reads of stamped messages.
-pub(crate) fn of_gap(document: &Document, metric: &Metric, p: f64) -> Option<ClientOverhead> {
-    let after =
-        message_stamps(document).and_then(|stamps| difference(&stamps.gap, &stamps.gap_outside, p));
-    of_metric(document, metric, p, (None, after))
-}
-
 fn message_stamps(document: &Document) -> Option<&MessageStamps> {
     document.messages.as_ref()?.stamps.as_ref()
 }

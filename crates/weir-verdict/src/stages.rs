@@ -45,11 +45,14 @@ fn target_of(document: &Document, stage: &StageSection, slices: &[&SliceEntry]) 
         return TargetLine::default();
     }
     let share = |count: u64| count as f64 / sent as f64;
-    let failed_share = share(sent.saturating_sub(stage.ok));
+    // Which of the requests in flight at the end were streams that delivered is known in all.
+    let are_open = document.open_streams() == document.accounting.in_flight_at_end;
+    let good = stage.ok + if are_open { stage.in_flight_at_end } else { 0 };
+    let failed_share = share(sent.saturating_sub(good));
     let length_s = stage.end_s - stage.start_s;
     let silent_share = target::silent_s(document, slices) / length_s.max(f64::MIN_POSITIVE);
-    let of_requests = target::state_of(failed_share, stage.ok > 0);
-    let of_time = target::state_of(silent_share, stage.ok > 0);
+    let of_requests = target::state_of(failed_share, good > 0);
+    let of_time = target::state_of(silent_share, good > 0);
     let percent = |count: u64| units::short_percent(share(count));
     let text = match of_requests.max(of_time) {
         TargetState::Ok => String::new(),

@@ -17,7 +17,9 @@ const STREAM: &str = "stream_";
 pub(crate) fn of(document: &Document) -> TargetLine {
     let accounting = &document.accounting;
     let sent = accounting.planned.saturating_sub(accounting.never_sent);
-    let failed = sent.saturating_sub(accounting.ok);
+    // A stream that delivers is alive, however long it lasts.
+    let good = accounting.ok + document.open_streams();
+    let failed = sent.saturating_sub(good);
     if sent == 0 && document.plan.is_idle() && document.connections.open_max > 0 {
         return held(document);
     }
@@ -25,9 +27,9 @@ pub(crate) fn of(document: &Document) -> TargetLine {
         return unsent(document);
     }
     let failed_share = failed as f64 / sent as f64;
-    let of_requests = state_of(failed_share, accounting.ok > 0);
+    let of_requests = state_of(failed_share, good > 0);
     let silent_share = silent_share(document);
-    let of_time = state_of(silent_share, accounting.ok > 0);
+    let of_time = state_of(silent_share, good > 0);
     let state = of_requests.max(of_time);
     let text = match state {
         TargetState::Ok => String::new(),
@@ -99,7 +101,8 @@ fn unsent(document: &Document) -> TargetLine {
         return failed(why);
     }
     let responses: u64 = document.series.iter().map(|entry| entry.completed).sum();
-    let is_silent = document.accounting.sent.warmup > 0 && responses == 0;
+    let messages = document.messages.as_ref().map_or(0, |messages| messages.received);
+    let is_silent = document.accounting.sent.warmup > 0 && responses == 0 && messages == 0;
     if !is_silent || document.run.interrupted {
         return TargetLine::default();
     }
@@ -125,7 +128,8 @@ fn silent_share(document: &Document) -> f64 {
 /// requests, so their share does not show it. Stretches that a slow response explains do not count.
 pub(crate) fn silent_s(document: &Document, whole: &[&SliceEntry]) -> f64 {
     let accounting = &document.accounting;
-    let lost = [accounting.transport_error, accounting.timed_out, accounting.in_flight_at_end];
+    let in_flight = accounting.in_flight_at_end.saturating_sub(document.open_streams());
+    let lost = [accounting.transport_error, accounting.timed_out, in_flight];
     let has_failures = lost.iter().any(|count| *count > 0)
         || !document.connections.failures.is_empty()
         || refusal(document).is_some();
@@ -138,7 +142,9 @@ pub(crate) fn silent_s(document: &Document, whole: &[&SliceEntry]) -> f64 {
     let slowest_s = document.latency.service_time.ok.max_ns.unwrap_or(0) as f64 / 1e9;
     let is_closed = matches!(document.plan.load, Load::ClosedLoop);
     let is_silent = |slice: &SliceEntry| {
-        slice.completed == 0 && (is_closed || slice.in_flight > 0 || slice.backlog > 0)
+        let has_messages = slice.messages.as_ref().is_some_and(|messages| messages.received > 0);
+        let is_awaited = is_closed || slice.in_flight > 0 || slice.backlog > 0;
+        slice.completed == 0 && !has_messages && is_awaited
     };
     let stretches = whole.chunk_by(|a, b| is_silent(a) == is_silent(b));
     stretches
@@ -185,10 +191,12 @@ fn refusal(document: &Document) -> Option<String> {
 fn most_frequent(document: &Document, sent: u64) -> String {
     let accounting = &document.accounting;
     let Accounting { transport_error, timed_out, in_flight_at_end, .. } = *accounting;
+    let in_flight_at_end = in_flight_at_end.saturating_sub(document.open_streams());
     let share = |count: u64| units::short_percent(count as f64 / sent as f64);
     let answered = accounting.ok + accounting.bad_response;
     let unanswered = timed_out + in_flight_at_end;
-    if answered == 0 && unanswered >= transport_error {
+    let is_silent = answered == 0 && document.open_streams() == 0;
+    if is_silent && unanswered >= transport_error {
         let waited_ns = match timed_out {
             0 => document.latency.service_time.headline().max_ns.unwrap_or(0),
             _ => document.plan.timeout_ns,

@@ -13,6 +13,9 @@ pub(crate) const OVERHEAD_NS: f64 = 20_000.0;
 /// of other programs, or batches of a hundred responses.
 pub(crate) const TURNAROUND_BOUND_NS: f64 = 100_000.0;
 
+/// Gaps between messages: a stop may have lasted this much longer than the heartbeat found.
+pub(crate) const BEAT_NS: u64 = 2_500_000;
+
 /// Windows shorter than this have too few scheduler ticks for a share of CPU time to bound numbers.
 pub(crate) const SHARES_WINDOW_LEAST_S: f64 = 1.0;
 

@@ -100,7 +100,9 @@ pub(crate) fn failure(document: &Document, strict: Option<Grade>) -> Option<(u8,
     // Connections that are only held get no response.
     let is_held = document.plan.websocket().is_some_and(|websocket| websocket.idle)
         && document.connections.open_at_t0 > 0;
-    if document.accounting.ok == 0 && document.throughput.good == 0 && !is_held {
+    // A stream that delivers has no end to be judged by.
+    let is_alive = is_held || document.open_streams() > 0;
+    if document.accounting.ok == 0 && document.throughput.good == 0 && !is_alive {
         let why = document.verdict.target.text.as_str();
         let separator = if why.is_empty() { "" } else { ": " };
         let text = format!("no successful response{separator}{why}");

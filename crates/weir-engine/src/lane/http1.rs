@@ -18,7 +18,7 @@ use crate::connection::{NO_SLOT, SocketState};
 use crate::connections::{ConnectionLimits, Connections, ScriptEvent, StateCounts};
 use crate::exchange::{Exchange, ExchangePlace, take_oldest};
 use crate::job::Job;
-use crate::ledger::Observed;
+use crate::ledger::{Observed, TimedMessage};
 use crate::repeated::Repeated;
 use crate::script::Batch;
 use crate::tls::{Session, TlsError};
@@ -514,8 +514,11 @@ impl Http1Lane {
         let slot = shared.connections.at(conn).slot;
         let place = ExchangePlace { conn, id: 0 };
         let exchange = self.slots.exchanges(slot)[0];
-        for message in self.slots.protocol(slot).messages() {
-            shared.ledger.message(place, &exchange, *message, at, shared.received_at);
+        let (stamp, messages) = (shared.received_at, self.slots.protocol(slot).messages());
+        for (index, message) in messages.iter().enumerate() {
+            let is_last = index + 1 == messages.len();
+            let timed = TimedMessage { message: *message, at, stamp, is_last };
+            shared.ledger.message(place, &exchange, timed);
         }
     }
 

@@ -17,7 +17,7 @@ use crate::connection::SocketState;
 use crate::connections::{Connections, ScriptEvent, StateCounts};
 use crate::exchange::{Exchange, ExchangePlace, take_oldest};
 use crate::job::Job;
-use crate::ledger::Observed;
+use crate::ledger::{Observed, TimedMessage};
 use crate::script::Batch;
 use crate::tls::TlsError;
 
@@ -477,12 +477,14 @@ impl StreamLane {
     /// Announces the messages of the last call. They precede the ends of their streams.
     #[inline(never)]
     fn note_messages(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
-        let protocol = &self.connections[conn.index()].protocol;
-        for StreamMessage { id, message } in protocol.messages() {
+        let messages = self.connections[conn.index()].protocol.messages();
+        for (index, StreamMessage { id, message }) in messages.iter().enumerate() {
             let place = ExchangePlace { conn, id: id.0 };
             let exchange =
                 &self.exchanges[conn.index() * usize::from(self.depth) + usize::from(id.0)];
-            shared.ledger.message(place, exchange, *message, at, shared.received_at);
+            let (stamp, is_last) = (shared.received_at, index + 1 == messages.len());
+            let timed = TimedMessage { message: *message, at, stamp, is_last };
+            shared.ledger.message(place, exchange, timed);
         }
     }
 

@@ -16,7 +16,7 @@ use weir_result::{
 use super::recorder::SlotShares;
 use crate::completion::{ExchangeMessages, Outcome};
 use crate::exchange::{Exchange, ExchangePlace, SlotPhase};
-use crate::goodput::{Goodput, MessageProgress};
+use crate::goodput::{Arrival, Gap, Goodput, MessageProgress, Reading};
 use crate::job::Job;
 use crate::worker_frame::WorkerFrame;
 use stream_end::StreamEnds;
@@ -95,22 +95,26 @@ impl MessageRecorder {
     /// Records a message of a response in progress.
     pub(super) fn received(
         &mut self,
-        mut shares: SlotShares<'_>,
+        shares: &mut SlotShares<'_>,
         place: ExchangePlace,
         exchange: &Exchange,
         timed: TimedMessage,
     ) {
         let is_measured = exchange.phase == SlotPhase::Measured;
-        let TimedMessage { message, at, stamp } = timed;
+        let TimedMessage { message, at, stamp, is_last } = timed;
         let Some(index) = self.index(place) else { return };
         let progress = &mut self.progress[index];
         progress.heard_at = at;
         progress.has_error |= message.kind == MessageKind::Error;
         progress.has_end_mark |= message.kind == MessageKind::EndMark;
         let before = *progress;
+        let arrival = timed.arrival(before.read_until.max(exchange.sent_at));
+        if is_last {
+            progress.read_until = arrival.latest;
+        }
         self.ends.are_marked |= before.has_end_mark;
         if let Some(tokens) = &mut self.tokens {
-            tokens.received(&mut shares, index, exchange, timed);
+            tokens.received(shares, index, exchange, timed);
         }
         if !message.kind.is_counted() {
             return self.count_other(message.kind, is_measured);
@@ -118,13 +122,19 @@ impl MessageRecorder {
         let progress = &mut self.progress[index];
         progress.count += 1;
         progress.bytes += message.bytes;
-        (progress.last_at, progress.stamp) = (at, stamp);
+        (progress.last_at, progress.last, progress.stamp) = (at, arrival, stamp);
+        let mut gap = None;
         if before.count == 0 {
-            progress.first_at = at;
+            (progress.first_at, progress.first) = (at, arrival);
         } else {
-            self.count_gap(place, at.since(before.last_at));
+            let between = Gap::new((before.last_at, before.last), (at, arrival));
+            self.count_gap(place, &between);
+            gap = Some(between);
         }
-        self.count(shares, exchange, (before, timed), is_measured);
+        self.count(shares, exchange, timed);
+        if is_measured {
+            self.measure(shares, exchange, (before, timed), gap);
+        }
     }
 
     /// Counts a message that times are not measured of.
@@ -140,16 +150,9 @@ impl MessageRecorder {
         } += u64::from(is_measured);
     }
 
-    /// Counts a message by the time at which it arrived, and records its time if the exchange is
-    /// measured.
-    fn count(
-        &mut self,
-        mut shares: SlotShares<'_>,
-        exchange: &Exchange,
-        (before, timed): (MessageProgress, TimedMessage),
-        is_measured: bool,
-    ) {
-        let TimedMessage { message, at, stamp } = timed;
+    /// Counts a message by the time at which it was read.
+    fn count(&mut self, shares: &mut SlotShares<'_>, exchange: &Exchange, timed: TimedMessage) {
+        let TimedMessage { message, at, .. } = timed;
         shares.series.current.messages += 1;
         if shares.timeline.is_in_window(at) {
             self.counts.received += 1;
@@ -159,20 +162,32 @@ impl MessageRecorder {
                 share.bytes += message.bytes;
             });
         }
-        if !is_measured {
-            return;
-        }
+    }
+
+    /// Records the time of a message of a measured exchange. `gap` is that to the message before;
+    /// the first one has none.
+    fn measure(
+        &mut self,
+        shares: &mut SlotShares<'_>,
+        exchange: &Exchange,
+        (before, timed): (MessageProgress, TimedMessage),
+        gap: Option<Gap>,
+    ) {
+        let TimedMessage { at, stamp, .. } = timed;
         self.counts.measured += 1;
-        let time_ns = if before.count == 0 {
+        let time_ns = if let Some(gap) = gap {
+            let gap_ns = gap.measured_ns;
+            self.gap.record(gap_ns);
+            shares.of_event(exchange.tag, at, |share| {
+                share.gap.record(gap_ns);
+                gap.doubt(&mut share.doubts);
+            });
+            gap_ns
+        } else {
             let first_ns = at.since(exchange.intended_at);
             self.first.record(first_ns);
             shares.of_slot(exchange, |share| share.first.record(first_ns));
             first_ns
-        } else {
-            let gap_ns = at.since(before.last_at);
-            self.gap.record(gap_ns);
-            shares.of_event(exchange.tag, at, |share| share.gap.record(gap_ns));
-            gap_ns
         };
         if let Some(stamp) = stamp {
             self.stamped.record(exchange, before, (at, stamp), time_ns);
@@ -205,22 +220,27 @@ impl MessageRecorder {
         let progress = progress.map_or(MessageProgress::NONE, |progress| {
             std::mem::replace(progress, MessageProgress::NONE)
         });
-        let is_good = self.is_good(exchange, &progress, outcome, at);
+        let is_ok = matches!(outcome, Outcome::Ok(_));
+        let is_good = is_ok && self.is_good(exchange, &progress, at, Reading::Measured);
         if is_good && shares.timeline.is_in_window(at) {
             self.counts.good_in_window += 1;
             shares.of_event(exchange.tag, at, |share| share.good += 1);
         }
         if exchange.phase == SlotPhase::Measured {
             self.counts.good += u64::from(is_good);
+            // An endless stream is alive as long as it delivers.
+            let is_open = matches!(outcome, Outcome::InFlightAtEnd);
+            self.counts.open += u64::from(is_open && progress.heard_at > Nanos::ZERO);
             if progress.count == 0 {
                 let age_ns = at.since(exchange.intended_at);
                 shares.of_slot(exchange, |share| share.without.record(age_ns));
             }
-            if matches!(outcome, Outcome::Ok(_)) {
+            if is_ok {
                 self.record_ok(&progress);
                 if let (Some(tokens), Some(index)) = (&mut self.tokens, index) {
                     tokens.record_ok(index, exchange, &progress);
                 }
+                self.doubt_good(exchange, &progress, at, is_good);
             }
         }
         if let (Some(tokens), Some(index)) = (&mut self.tokens, index) {
@@ -243,26 +263,47 @@ impl MessageRecorder {
     }
 
     /// Counts a gap in the progress of an exchange, by the limits that it is not below.
-    fn count_gap(&mut self, place: ExchangePlace, gap_ns: u64) {
+    fn count_gap(&mut self, place: ExchangePlace, gap: &Gap) {
         let Some(goodput) = self.goodput.take() else { return };
         if let Some(progress) = self.at(place) {
-            for (over, term) in progress.over.iter_mut().zip(&goodput.terms) {
-                *over += u32::from(gap_ns >= term.limit_ns);
-            }
+            goodput.count_gap(&mut progress.over, gap);
         }
         self.goodput = Some(goodput);
     }
 
-    /// True if a response with these messages meets the goodput, if there is one.
+    /// True if a response with these messages meets the goodput, if there is one, in this reading.
     fn is_good(
         &self,
         exchange: &Exchange,
         progress: &MessageProgress,
-        outcome: &Outcome,
         at: Nanos,
+        reading: Reading,
     ) -> bool {
-        let is_met = |goodput: &Goodput| goodput.is_met(progress, (exchange.intended_at, at));
-        matches!(outcome, Outcome::Ok(_)) && self.goodput.as_ref().is_some_and(is_met)
+        let is_met = |goodput: &Goodput| goodput.is_met(progress, exchange, at, reading);
+        self.goodput.as_ref().is_some_and(is_met)
+    }
+
+    /// Counts a measured response if the client's lateness may have made it good, or not good.
+    fn doubt_good(
+        &mut self,
+        exchange: &Exchange,
+        progress: &MessageProgress,
+        at: Nanos,
+        is_good: bool,
+    ) {
+        let is_met = |reading| self.is_good(exchange, progress, at, reading);
+        let [_, stamped, shortest, longest] = Reading::ALL.map(is_met);
+        let doubts = &mut self.counts.good_doubts;
+        match is_good {
+            true => {
+                doubts.late_good += u64::from(!stamped);
+                doubts.good += u64::from(!stamped || !longest);
+            }
+            false => {
+                doubts.late_missed += u64::from(stamped);
+                doubts.missed += u64::from(stamped || shortest);
+            }
+        }
     }
 
     /// Adds the times so far to a frame.

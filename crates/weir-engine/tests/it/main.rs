@@ -10,6 +10,7 @@ mod faults;
 mod frames;
 mod growth;
 mod h2;
+mod late_reads;
 mod lists;
 mod messages;
 mod observers;

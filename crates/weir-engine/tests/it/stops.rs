@@ -112,7 +112,7 @@ fn measured(world: &World, plan: &Plan, stops: &[Pause], phase_ns: u64) -> (Docu
 }
 
 /// Returns the beats of a thread that sleeps beside the load, until after its end.
-fn beat(measured: &Measurements, stops: &[Pause], phase_ns: u64) -> Heartbeat {
+pub(crate) fn beat(measured: &Measurements, stops: &[Pause], phase_ns: u64) -> Heartbeat {
     let mut heartbeat = Heartbeat::default();
     let phases = &measured.workers[0];
     let (t0, t1) = phases.window_ns;

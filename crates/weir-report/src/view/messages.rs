@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use weir_result::Document;
 use weir_result::document::{
-    CountSummary, Latency, MessagesSection, Metric, Summary, TokensSection,
+    CountSummary, Latency, MessagesSection, Metric, PercentileValue, Range, ShareRange, Summary,
+    TokensSection,
 };
 use weir_result::quantile::{Bound, Quantile};
 use weir_text::units::{self, DurationColumn};
@@ -60,7 +61,7 @@ fn tokens(document: &Document, messages: &MessagesSection) -> Option<Block> {
     }
     if let Some(times) = document.latency.time_per_token.as_ref().map(Metric::headline) {
         let at = |p| times.percentile(p).map(|value| units::duration(value.ns));
-        let texts = [at(50.0).map(|p50| format!("{p50} per token after the first"))];
+        let texts = [at(50.0).map(|p50| format!("{p50} per token after the first (TPOT)"))];
         let texts = texts.into_iter().chain([at(99.0).map(|p99| format!("p99 {p99}"))]);
         facts.extend(texts.flatten().map(Fact::text));
     }
@@ -101,8 +102,13 @@ fn rates(messages: &MessagesSection, noun: &str, is_main: bool) -> Vec<Fact> {
         format!("{} in {} of the requests", units::count(*measured), units::count(*streams));
     let mean = messages.mean_gap.as_ref().and_then(|metric| metric.ok.percentile(50.0));
     facts.extend((*streams > 0).then(|| Fact::text(in_all)));
+    let open = messages.open;
+    facts.extend((open > 0).then(|| {
+        let noun = if open == 1 { "stream" } else { "streams" };
+        Fact::text(format!("{} {noun} open at the end", units::count(open)))
+    }));
     facts.extend(mean.map(|value| {
-        Fact::text(format!("{} per {noun} after the first", units::duration(value.ns)))
+        Fact::text(format!("{} per {noun} after the first", mean_time(value)))
     }));
     let kinds = [
         (messages.errors, "error"),
@@ -119,6 +125,16 @@ fn rates(messages: &MessagesSection, noun: &str, is_main: bool) -> Vec<Fact> {
     facts
 }
 
+/// Formats a mean gap, or the range that holds it.
+fn mean_time(value: &PercentileValue) -> String {
+    match value.range {
+        None => units::duration(value.ns),
+        Some(Range { low_ns, high_ns }) => {
+            format!("{} to {}", units::duration(low_ns), units::duration(high_ns))
+        }
+    }
+}
+
 /// Formats the count of messages of a response: one number if all are alike, else the median and
 /// the greatest.
 fn each(distribution: &CountSummary) -> Option<String> {
@@ -133,14 +149,24 @@ fn each(distribution: &CountSummary) -> Option<String> {
 fn goodput(document: &Document, messages: &MessagesSection) -> Option<Block> {
     let goodput = messages.goodput.as_ref()?;
     let rule = document.plan.messages.as_ref()?.goodput.as_ref()?;
-    let least = if goodput.bound == Bound::Lower { "≥ " } else { "" };
-    let margin = margin(goodput.per_second, goodput.interval);
-    let rate = format!("{least}{}{margin}", units::round_rate(goodput.per_second));
-    let share = format!("{least}{}", units::short_percent(goodput.share));
-    let facts = vec![
+    let rate = units::round_rate(goodput.per_second);
+    let rate = match goodput.bound {
+        Bound::Exact => rate + &margin(goodput.per_second, goodput.interval),
+        Bound::Lower => format!("≥ {rate}"),
+        Bound::Upper => format!("≤ {rate}"),
+        Bound::Unknown => "unknown".to_owned(),
+    };
+    let share = match goodput.range {
+        None => units::short_percent(goodput.share),
+        Some(ShareRange { low, high }) => {
+            format!("{} to {}", units::short_percent(low), units::short_percent(high))
+        }
+    };
+    let mut facts = vec![
         Fact::text(rate).toned(Tone::Main),
         Fact::text(format!("{share} of the requests with {rule}")),
     ];
+    facts.extend(goodput.range.map(|_| Fact::text("the client was late").toned(Tone::Caution)));
     Some(Block::facts("Goodput", facts))
 }
 
@@ -149,10 +175,16 @@ fn table(document: &Document, explained: &[Block]) -> Option<Block> {
     let latency = &document.latency;
     let first = latency.first_message.as_ref().filter(|metric| metric.headline().count > 0)?;
     let titles = match counts_tokens(document) {
-        true => ["first token", "gap"],
+        true => ["first token (TTFT)", "gap (ITL)"],
         false => ["first message", "gap"],
     };
     let mut columns = of_metric(titles[0], first);
+    // If failures hide the usual percentiles, those of the requests with a message get a column.
+    let mut listed = LINES.iter().filter_map(|p| first.headline().percentile(*p));
+    let is_hidden = listed.any(|value| matches!(value.bound, Bound::Lower | Bound::Unknown));
+    if is_hidden && first.ok.count > 0 {
+        columns.insert(1, PercentileColumn::of("ok only", &first.ok, &LINES));
+    }
     let gap = latency.message_gap.as_ref();
     columns.extend(gap.into_iter().flat_map(|gap| of_metric(titles[1], gap)));
     let row = |index: usize, label: String| {

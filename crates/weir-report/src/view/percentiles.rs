@@ -197,8 +197,9 @@ impl PercentileColumn {
 /// value.
 fn interval(value: &PercentileValue) -> Option<(u64, Option<u64>)> {
     match (value.bound, value.range) {
-        (Bound::Upper, range) => range.map(|range| (range.low_ns, Some(range.high_ns))),
-        (Bound::Unknown, _) => None,
+        (Bound::Upper | Bound::Unknown, range) => {
+            range.map(|range| (range.low_ns, Some(range.high_ns)))
+        }
         _ => value.low_ns.map(|low_ns| (low_ns, value.high_ns)),
     }
 }
@@ -249,9 +250,15 @@ pub(super) fn legend(
         legend.push(format!("≤: upper bound, client overhead included; at {rate}{in_flight}"));
     }
     if has(Bound::Lower) || has_greatest(Bound::Lower) {
-        legend.push(LOWER_BOUNDS.to_owned());
+        let is_failed = document.failed() > 0 || document.open_streams() == 0;
+        legend.push(if is_failed { LOWER_BOUNDS } else { OPEN_STREAMS }.to_owned());
     }
-    if has_greatest(Bound::Unknown) || has(Bound::Unknown) {
+    let values = columns.iter().flat_map(|(_, summary)| &summary.percentiles);
+    let mut unknown = values.filter(|value| value.bound == Bound::Unknown);
+    if unknown.clone().any(|value| value.range.is_some()) {
+        legend.push(LATE_READS.to_owned());
+    }
+    if has_greatest(Bound::Unknown) || unknown.any(|value| value.range.is_none()) {
         legend.push(match document.has_unmatched_pushes() {
             true => "unknown: pushed messages may have counted as echoes".to_owned(),
             false => UNKNOWN.to_owned(),
@@ -266,6 +273,9 @@ pub(super) const LOWER_BOUNDS: &str =
     ">: lower bound; failed requests count as slower than any response";
 const UNKNOWN: &str =
     "unknown: falls on a request without an end, which the client may have delayed";
+const OPEN_STREAMS: &str = ">: lower bound; it falls on a stream that was open at the end";
+const LATE_READS: &str =
+    "unknown: late reads of the client lengthen a gap and shorten the next; the interval holds it";
 
 /// Mean number of requests in flight.
 fn in_flight(document: &Document) -> Option<f64> {

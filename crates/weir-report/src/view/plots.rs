@@ -21,7 +21,12 @@ pub(super) fn over_time(document: &Document) -> impl Iterator<Item = Plot> {
 
 /// Plots the results of a run, as far as the document has data.
 pub(super) fn results(document: &Document) -> impl Iterator<Item = Plot> {
-    let plots = [curve::latency(document), time::failures(document), breakdown::latency(document)];
+    let plots = [
+        curve::latency(document),
+        curve::messages(document),
+        time::failures(document),
+        breakdown::latency(document),
+    ];
     plots.into_iter().flatten()
 }
 

@@ -32,6 +32,44 @@ merged! {
         /// Tokens by the server's count, which arrived in the window; absent if there are none.
         #[serde(default, skip_serializing_if = "is_default")]
         pub tokens: u64 => rules::sum,
+        /// Of the gaps: those that the client may have changed; absent if there are none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub doubts: GapDoubts => rules::merge,
+    }
+}
+
+merged! {
+    /// Gaps that late reads may have changed by more than 5% (METHOD 1.26). A late read lengthens
+    /// one gap and shortens the next.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub struct GapDoubts {
+        /// Gaps that differ from those between the kernel's stamps, by more than 100 µs too.
+        pub late: u64 => rules::sum,
+        /// Greatest change of one of `late`, in nanoseconds.
+        pub late_ns: u64 => rules::max,
+        /// Gaps beside a message whose arrival only a prompt read shows, as it was read with later
+        /// ones or has no stamp: a stop may have changed them by more than 20 µs too.
+        pub possible: u64 => rules::sum,
+        /// Greatest such change, in nanoseconds.
+        pub possible_ns: u64 => rules::max,
+    }
+}
+
+merged! {
+    /// Slots of M whose response met the goodput only because of the client's lateness, or missed it
+    /// only because of that.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub struct GoodputDoubts {
+        /// Responses that met it, and not by the kernel's stamps.
+        pub late_good: u64 => rules::sum,
+        /// Responses that missed it, and not by the kernel's stamps.
+        pub late_missed: u64 => rules::sum,
+        /// Responses that met it, and may not have if the client was stopped.
+        pub good: u64 => rules::sum,
+        /// Responses that missed it, and may not have if the client was stopped.
+        pub missed: u64 => rules::sum,
     }
 }
 
@@ -51,6 +89,8 @@ merged! {
         pub too_long: u64 => rules::sum,
         /// Errors within the streams of slots of M.
         pub errors: u64 => rules::sum,
+        /// Slots of M whose response was still delivering messages at the end.
+        pub open: u64 => rules::sum,
         /// Marks of the end of a stream, of slots of M.
         pub end_marks: u64 => rules::sum,
         /// `ok` slots with messages and without an end mark.
@@ -59,6 +99,8 @@ merged! {
         pub good: u64 => rules::sum,
         /// Responses that met the goodput, completed in `[t0, t1)`.
         pub good_in_window: u64 => rules::sum,
+        /// Of the slots of M: those whose goodput the client's lateness may have changed.
+        pub good_doubts: GoodputDoubts => rules::merge,
         /// Mean time per message after the first, of the `ok` slots with at least two.
         pub mean_gap: Histogram => rules::merge,
         /// Messages of each `ok` slot; the unit is 1, not ns.
@@ -102,6 +144,13 @@ merged! {
         pub gap_outside: Histogram => rules::merge,
         /// Difference of the two, of each gap, without its sign: the client's share.
         pub gap_share: Histogram => rules::merge,
+    }
+}
+
+impl GapDoubts {
+    /// Adds those of other gaps.
+    pub fn add(&mut self, other: &GapDoubts) {
+        self.merge(other);
     }
 }
 

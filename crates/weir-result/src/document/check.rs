@@ -191,6 +191,8 @@ fn check_messages(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     equal("messages, and first ones and gaps", messages.measured, with.saturating_add(gaps))?;
     let ok = measurements.outcomes.ok;
     equal("messages per response and ok requests", messages.per_response.count(), ok)?;
+    let in_flight = measurements.outcomes.in_flight_at_end;
+    at_most("open streams and requests in flight at the end", messages.open, in_flight)?;
     at_most("responses that met the goodput and ok requests", messages.good, ok)?;
     at_most("responses without an end mark and ok requests", messages.unmarked, ok)?;
     for (what, times) in [

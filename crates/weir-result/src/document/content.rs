@@ -134,8 +134,15 @@ impl Document {
         self.accounting.ok + self.accounting.bad_response
     }
 
-    /// Number of measured requests that did not end as `ok`.
+    /// Number of measured requests that did not end as `ok`, without streams that were
+    /// [open](Document::open_streams) at the end.
     pub fn failed(&self) -> u64 {
-        self.accounting.planned.saturating_sub(self.accounting.ok)
+        let accounting = &self.accounting;
+        accounting.planned.saturating_sub(accounting.ok).saturating_sub(self.open_streams())
+    }
+
+    /// Number of measured requests whose response was delivering messages when the run ended.
+    pub fn open_streams(&self) -> u64 {
+        self.messages.as_ref().map_or(0, |messages| messages.open)
     }
 }

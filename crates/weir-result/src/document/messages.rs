@@ -10,7 +10,8 @@ use super::rates::per_second;
 use super::summary::Summary;
 use crate::absent::is_default;
 use crate::counters::{
-    ByOutcome, MessageCounts, MessageShare, NameCounts, Slice, StampedMessages, TokenCounts,
+    ByOutcome, GapDoubts, GoodputDoubts, MessageCounts, MessageShare, NameCounts, Slice,
+    StampedMessages, TokenCounts,
 };
 use crate::histogram::Histogram;
 #[cfg(feature = "schema")]
@@ -56,6 +57,10 @@ pub struct MessagesSection {
     /// marks.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unmarked: u64,
+    /// Of the requests in flight at the end: those whose response was delivering messages, the last
+    /// one within the timeout; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub open: u64,
     /// Messages of each `ok` request.
     pub per_response: CountSummary,
     /// Bytes of the messages of each `ok` request.
@@ -105,10 +110,15 @@ pub struct GoodputSection {
     pub good: u64,
     /// `good` as a share of the measured requests, 0 to 1.
     pub share: f64,
-    /// Kind of bound of `good`, `share` and the rate: `lower` if the client inflated times of
-    /// messages.
+    /// Kind of bound of `good`, `share` and the rate, by the client's lateness.
     #[serde(default, skip_serializing_if = "is_default")]
     pub bound: Bound,
+    /// Range that holds the share without the client's lateness; absent if `bound` is `exact`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<ShareRange>,
+    /// Responses that the client's lateness may have changed; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub doubts: GoodputDoubts,
     /// Responses completed in the window that met them.
     pub completed: u64,
     /// `completed` per second of the window.
@@ -116,6 +126,16 @@ pub struct GoodputSection {
     /// 95% confidence interval of `per_second`; absent with few slices, and if the load changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<RateInterval>,
+}
+
+/// A range of a share, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ShareRange {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
 }
 
 /// Times of messages on connections with kernel time stamps: how much of them is the client's.
@@ -177,6 +197,9 @@ pub struct NameMessages {
     /// Tokens by the server's count, which arrived in the window; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tokens: u64,
+    /// Of the gaps: those that the client may have changed; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub doubts: GapDoubts,
 }
 
 /// Messages of the requests due in one stage.
@@ -307,6 +330,8 @@ impl MessagesSection {
             good: counts.good,
             share: counts.good as f64 / measured.planned.max(1) as f64,
             bound: Bound::Exact,
+            range: None,
+            doubts: counts.good_doubts.clone(),
             completed: counts.good_in_window,
             per_second: per_second(counts.good_in_window, window_ns),
             interval: interval(|slice| of_share(slice, |share| share.good)),
@@ -324,6 +349,7 @@ impl MessagesSection {
             errors: counts.errors,
             end_marks: counts.end_marks,
             unmarked: if counts.end_marks > 0 { counts.unmarked } else { 0 },
+            open: counts.open,
             per_response: CountSummary::of(&counts.per_response),
             bytes_per_response: CountSummary::of(&counts.bytes_per_response),
             mean_gap: (!counts.mean_gap.is_empty()).then(|| Metric::of_one(&counts.mean_gap)),
@@ -350,8 +376,10 @@ impl MessagesSection {
             errors: self.errors,
             end_marks: self.end_marks,
             unmarked: self.unmarked,
+            open: self.open,
             good: self.goodput.as_ref().map_or(0, |goodput| goodput.good),
             good_in_window: self.goodput.as_ref().map_or(0, |goodput| goodput.completed),
+            good_doubts: self.goodput.as_ref().map(|it| it.doubts.clone()).unwrap_or_default(),
             mean_gap: mean_gap.unwrap_or_default(),
             per_response: self.per_response.histogram.clone(),
             bytes_per_response: self.bytes_per_response.histogram.clone(),
@@ -449,6 +477,7 @@ impl NameMessages {
             gap: of_slices.or(gap),
             good: share.good,
             tokens: share.tokens,
+            doubts: share.doubts.clone(),
         })
     }
 
@@ -461,6 +490,7 @@ impl NameMessages {
             bytes: self.bytes,
             good: self.good,
             tokens: self.tokens,
+            doubts: self.doubts.clone(),
         }
     }
 }

@@ -145,19 +145,20 @@ fn goodput(text: &str) -> Result<Goodput> {
 fn term(text: &str) -> Result<GoodputTerm> {
     let wrong = || {
         format!(
-            "{GOODPUT}: '{}' is no condition; write first, total, gap mean, gap p99 or gap max, \
-             then < and a time, as in 'first < 500ms and gap p99 < 50ms'",
+            "{GOODPUT}: '{}' is no condition; write first (or ttft), total, gap mean (tpot), gap p99 \
+             (itl p99) or gap max, then < and a time, as in 'first < 500ms and gap p99 < 50ms'",
             text.trim()
         )
     };
     let (name, limit) = text.split_once('<').with_context(wrong)?;
+    let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split_whitespace().collect();
     let time = match words[..] {
-        ["first"] => GoodputTime::First,
+        ["first" | "ttft"] => GoodputTime::First,
         ["total"] => GoodputTime::Total,
-        ["gap", "mean"] => GoodputTime::MeanGap,
-        ["gap", "max"] => GoodputTime::Gap(100.0),
-        ["gap", percentile] => {
+        ["gap" | "itl", "mean"] | ["tpot"] => GoodputTime::MeanGap,
+        ["gap" | "itl", "max"] => GoodputTime::Gap(100.0),
+        ["gap" | "itl", percentile] => {
             let p = percentile.strip_prefix('p').and_then(|p| p.parse::<f64>().ok());
             let p = p.filter(|p| *p > 0.0 && *p < 100.0);
             GoodputTime::Gap(p.with_context(wrong)?)
@@ -189,6 +190,8 @@ mod tests {
         let text = "first<500ms and gap p99.9 < 50ms and gap max < 1s and gap mean < 2us";
         assert_eq!(of(text), Ok(expected.to_vec()));
         assert_eq!(of("total < 1s"), Ok(vec![term(GoodputTime::Total, 1_000_000_000)]));
+        let words = "TTFT < 500ms and itl p99.9 < 50ms and itl max < 1s and tpot < 2us";
+        assert_eq!(of(words), Ok(expected.to_vec()), "the words of the field");
         for wrong in ["", "first", "first > 1s", "gap < 1s", "gap p0 < 1s", "gap p100 < 1s"] {
             assert!(of(wrong).is_err_and(|why| why.contains("no condition")), "{wrong}");
         }

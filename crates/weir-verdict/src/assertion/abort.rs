@@ -109,7 +109,7 @@ impl AbortCondition {
                 (ended > 0).then(|| failed(*class) as f64 / ended as f64)
             }
             AssertedMetric::Count(class) => Some(failed(*class) as f64),
-            AssertedMetric::Path(_) => None,
+            AssertedMetric::Under(_) | AssertedMetric::Path(_) => None,
         }
     }
 

@@ -134,7 +134,7 @@ impl Assertion {
         let planned = scope.accounting.planned;
         match self.metric.metric {
             AssertedMetric::Share(class) if self.comparison.is_of_this_run() => {
-                let hits = units::count(hits(class, &scope.accounting));
+                let hits = units::count(hits(class, scope));
                 return format!("{hits} of {} requests ({value})", units::count(planned));
             }
             AssertedMetric::Count(_) => {

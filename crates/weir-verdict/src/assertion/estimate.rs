@@ -8,7 +8,8 @@ use super::metric::{AssertedMetric, Class, Figure, ThroughputRate, Time};
 use super::path;
 use super::scope::Scope;
 use weir_result::ListOrder;
-use weir_result::document::{Accounting, Metric as Times, SliceEntry};
+use weir_result::document::{Metric as Times, SliceEntry};
+use weir_result::histogram::{HIGHEST_NS, bucket_of};
 use weir_result::quantile::{Bound, least_count};
 use weir_text::units;
 
@@ -21,7 +22,8 @@ pub(super) fn estimate(metric: &AssertedMetric, scope: &Scope<'_>) -> Result<Est
         AssertedMetric::Time(time, figure) => of_time(*time, *figure, scope),
         AssertedMetric::Rate(rate) => of_rate(*rate, scope),
         AssertedMetric::Share(class) => of_share(*class, scope),
-        AssertedMetric::Count(class) => Ok(Estimate::fact(hits(*class, &scope.accounting) as f64)),
+        AssertedMetric::Count(class) => Ok(Estimate::fact(hits(*class, scope) as f64)),
+        AssertedMetric::Under(limit_ns) => of_share_under(*limit_ns, scope),
         AssertedMetric::Path(path) => path::estimate(path, scope.document),
     }
 }
@@ -160,7 +162,7 @@ fn of_share(class: Class, scope: &Scope<'_>) -> Result<Estimate, Missing> {
     if planned == 0 {
         return Err(Missing::new("no request was planned".to_owned()));
     }
-    let hits = hits(class, &scope.accounting) as f64;
+    let hits = hits(class, scope) as f64;
     if scope.is_of_name() && scope.slices.is_empty() {
         return Ok(Estimate::without_confidence(hits / planned as f64, WITHOUT_SLICES));
     }
@@ -168,6 +170,23 @@ fn of_share(class: Class, scope: &Scope<'_>) -> Result<Estimate, Missing> {
     let of = planned as f64 / deff;
     let evidence = ConfidenceData::Share { hits: hits / deff, of };
     Ok(Estimate { evidence, ..Estimate::fact(hits / planned as f64) })
+}
+
+/// The share of the planned requests with an `ok` response below a limit. Those in the limit's
+/// bucket are not counted: buckets are a thousandth wide.
+fn of_share_under(limit_ns: u64, scope: &Scope<'_>) -> Result<Estimate, Missing> {
+    let planned = scope.accounting.planned;
+    let times = scope.times(Time::RESPONSE).filter(|_| planned > 0);
+    let times = times.ok_or_else(|| Missing::new("no request was planned".to_owned()))?;
+    let limit = bucket_of(limit_ns.min(HIGHEST_NS));
+    let below = times.times.ok.buckets().filter(|(bucket, _)| *bucket < limit);
+    let hits = below.map(|(_, count)| count).sum::<u64>() as f64;
+    let mut values = times.headline().percentiles.iter();
+    let is_inflated = values.any(|value| matches!(value.bound, Bound::Upper | Bound::Unknown));
+    let bound = if is_inflated { Bound::Lower } else { Bound::Exact };
+    let deff = design_effect(&scope.slices);
+    let evidence = ConfidenceData::Share { hits: hits / deff, of: planned as f64 / deff };
+    Ok(Estimate { bound, evidence, ..Estimate::fact(hits / planned as f64) })
 }
 
 /// Design effect of the failures: requests that are worth one independent one (METHOD 1.11).
@@ -184,9 +203,10 @@ fn design_effect(slices: &[SliceEntry]) -> f64 {
 }
 
 /// Returns the number of requests of a class.
-pub(super) fn hits(class: Class, accounting: &Accounting) -> u64 {
+pub(super) fn hits(class: Class, scope: &Scope<'_>) -> u64 {
+    let accounting = &scope.accounting;
     match class {
-        Class::Errors => accounting.planned.saturating_sub(accounting.ok),
+        Class::Errors => scope.failed(),
         Class::BadResponse => accounting.bad_response,
         Class::TransportError => accounting.transport_error,
         Class::TimedOut => accounting.timed_out,

@@ -6,6 +6,7 @@ use super::unit::{Unit, percentile_field};
 use weir_result::document::Latency;
 use weir_result::quantile::PERCENTILES;
 use weir_text::similar;
+use weir_text::units::parse_duration_ns;
 
 /// A number of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,9 @@ pub(super) enum AssertedMetric {
     Share(Class),
     /// Requests of a class.
     Count(Class),
+    /// `ok` requests with a response time below this, in nanoseconds, as a share of the planned
+    /// ones.
+    Under(u64),
     /// A field of the document.
     Path(Vec<String>),
 }
@@ -32,11 +36,18 @@ impl Time {
     pub(super) const CONNECT: Time = Time("connect");
     pub(super) const FIRST_MESSAGE: Time = Time("first_message");
     pub(super) const GAP: Time = Time("message_gap");
+    /// Time per token of one response, by the server's count of tokens.
+    pub(super) const PER_TOKEN: Time = Time("time_per_token");
+    /// Mean gap of one response. It is in the section `messages`.
+    pub(super) const MEAN_GAP: Time = Time("mean_gap");
 
     /// Returns the time of a name.
     fn named(name: &str) -> Option<Time> {
-        let long = SHORT_TIMES.iter().find(|(short, _)| *short == name);
+        let long = SHORT_TIMES.iter().find(|(short, _)| short.eq_ignore_ascii_case(name));
         let name = long.map_or(name, |(_, long)| *long);
+        if name == Time::MEAN_GAP.0 {
+            return Some(Time::MEAN_GAP);
+        }
         Latency::NAMES.iter().find(|known| **known == name).map(|known| Time(known))
     }
 
@@ -86,17 +97,23 @@ pub(super) enum Class {
     Status(u16, u16),
 }
 
-/// Short names of times.
-const SHORT_TIMES: [(&str, &str); 3] =
-    [("response", "response_time"), ("service", "service_time"), ("gap", "message_gap")];
+/// Short names of times, and those that the field of language models has for them.
+const SHORT_TIMES: [(&str, &str); 6] = [
+    ("response", "response_time"),
+    ("service", "service_time"),
+    ("gap", "message_gap"),
+    ("ttft", "first_message"),
+    ("itl", "message_gap"),
+    ("tpot", "time_per_token"),
+];
 
 /// Times that are measured once per connection.
 const OF_CONNECTIONS: [&str; 6] =
     ["connect", "connect_setup", "connect_window", "connect_grown", "tls_handshake", "opening"];
 
 /// Times that only `ok` requests have.
-const OF_OK: [&str; 5] =
-    ["first_byte", "unlagged", "time_per_token", "first_reasoning", "first_answer"];
+const OF_OK: [&str; 6] =
+    ["first_byte", "unlagged", "time_per_token", "first_reasoning", "first_answer", "mean_gap"];
 
 /// Times that end with a response.
 const OF_RESPONSES: [&str; 2] = ["response_time", "service_time"];
@@ -147,6 +164,14 @@ impl AssertedMetric {
         if let Some(rate) = find(&RATES, name) {
             return Ok(AssertedMetric::Rate(rate));
         }
+        if let Some(limit) = name.strip_prefix("under ") {
+            let limit_ns = parse_duration_ns(limit.trim()).map_err(|error| error.to_string())?;
+            return Ok(AssertedMetric::Under(limit_ns));
+        }
+        if name == "goodput" {
+            let path = ["messages", "goodput", "share"].map(str::to_owned);
+            return Ok(AssertedMetric::Path(path.into()));
+        }
         if let Some(figure) = figure(name)? {
             return Ok(AssertedMetric::Time(Time::RESPONSE, figure));
         }
@@ -171,7 +196,8 @@ impl AssertedMetric {
             AssertedMetric::Time(Time::RESPONSE | Time::SERVICE, _)
             | AssertedMetric::Rate(ThroughputRate::Completed | ThroughputRate::Good)
             | AssertedMetric::Share(_)
-            | AssertedMetric::Count(_) => None,
+            | AssertedMetric::Count(_)
+            | AssertedMetric::Under(_) => None,
             AssertedMetric::Time(..) => Some("use p99 or service.p99"),
             AssertedMetric::Rate(_) => Some("use rate or good"),
             AssertedMetric::Path(_) => Some("leave out the name"),
@@ -184,7 +210,7 @@ impl AssertedMetric {
             AssertedMetric::Time(..) => Unit::Nanoseconds,
             AssertedMetric::Rate(ThroughputRate::Bytes) => Unit::BytesPerSecond,
             AssertedMetric::Rate(_) => Unit::PerSecond,
-            AssertedMetric::Share(_) => Unit::Share,
+            AssertedMetric::Share(_) | AssertedMetric::Under(_) => Unit::Share,
             AssertedMetric::Count(_) => Unit::Count,
             AssertedMetric::Path(path) => Unit::of_field(path.last().map_or("", String::as_str)),
         }
@@ -205,7 +231,10 @@ impl AssertedMetric {
 
     /// True if it depends on clock readings, so that it never repeats exactly.
     pub(super) fn is_measured(&self) -> bool {
-        matches!(self, AssertedMetric::Time(..) | AssertedMetric::Rate(_))
+        matches!(
+            self,
+            AssertedMetric::Time(..) | AssertedMetric::Rate(_) | AssertedMetric::Under(_)
+        )
     }
 }
 
@@ -296,6 +325,14 @@ mod tests {
             ("p99.90", AssertedMetric::Time(Time::RESPONSE, Figure::Percentile(99.9))),
             ("p100", AssertedMetric::Time(Time::RESPONSE, Figure::Max)),
             ("service_time.mean", AssertedMetric::Time(Time::SERVICE, Figure::Mean)),
+            ("TTFT.p99", AssertedMetric::Time(Time::FIRST_MESSAGE, Figure::Percentile(99.0))),
+            ("itl.p50", AssertedMetric::Time(Time::GAP, Figure::Percentile(50.0))),
+            ("tpot.mean", AssertedMetric::Time(Time::PER_TOKEN, Figure::Mean)),
+            ("under 50ms", AssertedMetric::Under(50_000_000)),
+            (
+                "goodput",
+                AssertedMetric::Path(["messages", "goodput", "share"].map(str::to_owned).into()),
+            ),
             ("sent", AssertedMetric::Rate(ThroughputRate::Sent)),
             ("errors", AssertedMetric::Share(Class::Errors)),
             ("status.5xx.count", AssertedMetric::Count(Class::Status(500, 599))),

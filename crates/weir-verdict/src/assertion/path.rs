@@ -55,7 +55,8 @@ fn number_at(path: &[String], section: &Value, number: f64) -> Estimate {
     let (name, place) = path.split_last().expect("a path has a field");
     let keys = place.iter().skip(1).map(|key| format!("/{key}"));
     let parent = section.pointer(&keys.collect::<String>());
-    let bound = parent.and_then(|parent| parent.get("bound")).filter(|_| name == "ns");
+    let has_bound = ["ns", "share"].contains(&name.as_str());
+    let bound = parent.and_then(|parent| parent.get("bound")).filter(|_| has_bound);
     let bound = bound.and_then(|bound| serde_json::from_value(bound.clone()).ok());
     let estimate = match path[0] == "latency" && Unit::of_field(name) == Unit::Nanoseconds {
         true => Estimate::without_confidence(number, "fields have none; assert a percentile"),

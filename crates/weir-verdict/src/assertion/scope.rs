@@ -112,6 +112,7 @@ impl<'d> Scope<'d> {
     /// Returns one of their times; `None` if they have none.
     pub(super) fn times(&self, time: Time) -> Option<&Metric> {
         match &self.name {
+            None if time == Time::MEAN_GAP => self.document.messages.as_ref()?.mean_gap.as_ref(),
             None => self.document.latency.named(time.0),
             Some(name) if time == Time::RESPONSE => Some(&name.response_time),
             Some(name) if time == Time::SERVICE => Some(&name.service_time),
@@ -148,9 +149,13 @@ impl<'d> Scope<'d> {
         }
     }
 
-    /// Number of the measured requests that did not end as `ok`.
+    /// Number of the measured requests that did not end as `ok`. Streams that were open at the end
+    /// count for the whole run alone.
     pub(super) fn failed(&self) -> u64 {
-        self.accounting.planned.saturating_sub(self.accounting.ok)
+        match self.is_of_name() {
+            true => self.accounting.planned.saturating_sub(self.accounting.ok),
+            false => self.document.failed(),
+        }
     }
 
     /// Share of the requests sent that failed; 0 if none was sent.

@@ -61,7 +61,10 @@ impl FromStr for ShareClaim {
             AssertedMetric::Share(_) => {
                 return refuse(format!("{name} is kept for whole runs only; use errors"));
             }
-            AssertedMetric::Rate(_) | AssertedMetric::Count(_) | AssertedMetric::Path(_) => {
+            AssertedMetric::Rate(_)
+            | AssertedMetric::Count(_)
+            | AssertedMetric::Under(_)
+            | AssertedMetric::Path(_) => {
                 return refuse(format!("{name} is no share of the requests; use p99 or errors"));
             }
         };

@@ -122,12 +122,10 @@ fn messages(totals: &Totals, page: &mut MetricsPage) {
     let Some((Plan { messages: Some(_), .. }, _)) = &totals.load else { return };
     let help = "Messages received within responses";
     page.single("weir_live_messages_total", "counter", help, totals.messages as f64);
-    let frame = &totals.frames.latest;
     let help = "Time from the planned send to the first message of a measured request";
-    let first = frame.first_message.to_histogram();
-    page.histogram("weir_live_first_message_seconds", help, &first);
+    page.histogram("weir_live_first_message_seconds", help, &totals.first_message());
     let help = "Time from one message of a response to the next, of measured requests";
-    page.histogram("weir_live_message_gap_seconds", help, &frame.message_gap.to_histogram());
+    page.histogram("weir_live_message_gap_seconds", help, &totals.message_gap());
 }
 
 /// Counters of each agent of a fleet. They grow once per second.

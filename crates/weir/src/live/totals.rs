@@ -9,7 +9,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use weir_result::{Histogram, Interval, NameTotals, Plan};
+use weir_result::{Histogram, Interval, NameTotals, Plan, SparseHistogram};
 use weir_runner::{Frame, Observer, Phase, RecentFrames, StudyProgress};
 
 use super::{drain_left_ns, name_labels};
@@ -86,6 +86,17 @@ pub(crate) struct Totals {
     pub(crate) agents: BTreeMap<String, AgentTotals>,
     /// Intervals that some workers have finished and others have not.
     parts: Vec<Interval>,
+    /// Counts of the earlier trials of a study that only frames have.
+    earlier: EarlierTrials,
+}
+
+/// Counts of trials that have ended: counters go on over all trials.
+#[derive(Clone, Debug, Default)]
+struct EarlierTrials {
+    /// Totals by label.
+    names: Vec<(String, NameTotals)>,
+    first_message: SparseHistogram,
+    message_gap: SparseHistogram,
 }
 
 /// Counts of an agent so far.
@@ -110,9 +121,35 @@ impl Totals {
     }
 
     /// Totals of measured requests by name, with the label of each; none without a list.
-    pub(crate) fn names(&self) -> Vec<(String, &NameTotals)> {
+    pub(crate) fn names(&self) -> Vec<(String, NameTotals)> {
         let labels = self.load.as_ref().map(|(plan, _)| name_labels(plan)).unwrap_or_default();
-        labels.into_iter().zip(&self.frames.latest.names).collect()
+        let mut names = self.earlier.names.clone();
+        for (label, totals) in labels.into_iter().zip(&self.frames.latest.names) {
+            match names.iter_mut().find(|(known, _)| *known == label) {
+                Some((_, known)) => known.add(totals),
+                None => names.push((label, totals.clone())),
+            }
+        }
+        names
+    }
+
+    /// Times from the planned sends to the first messages of measured requests.
+    pub(crate) fn first_message(&self) -> Histogram {
+        with_earlier(&self.earlier.first_message, &self.frames.latest.first_message)
+    }
+
+    /// Times from one message of a response to the next, of measured requests.
+    pub(crate) fn message_gap(&self) -> Histogram {
+        with_earlier(&self.earlier.message_gap, &self.frames.latest.message_gap)
+    }
+
+    /// Moves what only frames have to the earlier trials.
+    fn end_trial(&mut self) {
+        let names = self.names();
+        let Frame { first_message, message_gap, .. } = mem::take(&mut self.frames).latest;
+        self.earlier.names = names;
+        self.earlier.first_message.add(&first_message);
+        self.earlier.message_gap.add(&message_gap);
     }
 
     /// Adds the intervals that began at or before `start_ns` from t0. Among them may be some that
@@ -137,6 +174,12 @@ impl Totals {
         self.messages += part.messages;
         self.latency.add_sparse(&part.latency);
     }
+}
+
+fn with_earlier(earlier: &SparseHistogram, now: &SparseHistogram) -> Histogram {
+    let mut all = earlier.to_histogram();
+    all.add_sparse(now);
+    all
 }
 
 /// Totals that threads share: the observer's thread feeds them, others read them.
@@ -165,6 +208,7 @@ impl Observer for SharedTotals {
     fn phase(&mut self, phase: Phase, plan: &Plan) {
         if phase == Phase::Load {
             let mut totals = self.lock();
+            totals.end_trial();
             totals.load = Some((plan.clone(), SystemTime::now()));
             totals.stage = LivePhase::Connecting;
         }
@@ -202,8 +246,9 @@ impl Observer for SharedTotals {
     fn load_ended(&mut self) {
         let mut totals = self.lock();
         totals.add_until(i64::MAX);
-        let Frame { at_ns, names, .. } = mem::take(&mut totals.frames).latest;
-        totals.frames.push(Frame { at_ns, names, ..Frame::default() });
+        let last = mem::take(&mut totals.frames).latest;
+        let Frame { at_ns, names, first_message, message_gap, .. } = last;
+        totals.frames.push(Frame { at_ns, names, first_message, message_gap, ..Frame::default() });
         totals.stage = LivePhase::Ended;
     }
 }
@@ -322,6 +367,45 @@ mod tests {
         let of = |name: &str| totals.agents.get(name).map(|it| (it.sent, it.completed, it.failed));
         assert_eq!((of("a"), of("b")), (Some((13, 7, 8)), Some((8, 5, 4))));
         assert_eq!(totals.completed, 0, "the sum is that of whole intervals");
+    }
+
+    #[test]
+    fn what_frames_count_stays_after_the_load_and_goes_on_in_the_next_trial() {
+        let times = |count: u32| {
+            let mut times = weir_result::Tally::new();
+            times.record_times(1_000_000, count);
+            times.sparse(1)
+        };
+        let list = weir_result::ListPlan {
+            names: vec!["one".to_owned()],
+            with_intervals: vec![0],
+            ..weir_result::ListPlan::default()
+        };
+        let plan = Plan { list: Some(list), ..plan() };
+        let frame = |count: u32| Frame {
+            names: vec![NameTotals { ok: count.into(), ..NameTotals::default() }],
+            first_message: times(count),
+            message_gap: times(2 * count),
+            ..Frame::default()
+        };
+        let mut totals = SharedTotals::default();
+        let counts = |totals: &SharedTotals| {
+            totals.read(|totals| {
+                let names = totals.names().into_iter().map(|(name, of)| (name, of.ok));
+                let [first, gap] = [totals.first_message(), totals.message_gap()];
+                (names.collect::<Vec<_>>(), first.count(), gap.count())
+            })
+        };
+        let expected = |count: u64| (vec![("one".to_owned(), count)], count, 2 * count);
+        totals.phase(Phase::Load, &plan);
+        totals.frame(&plan, &frame(5));
+        assert_eq!(counts(&totals), expected(5));
+        totals.load_ended();
+        assert_eq!(counts(&totals), expected(5), "in the phase `ended`");
+        totals.phase(Phase::Load, &plan);
+        assert_eq!(counts(&totals), expected(5), "before the first frame");
+        totals.frame(&plan, &frame(3));
+        assert_eq!(counts(&totals), expected(8), "in the second trial");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use weir_result::Document;
-use weir_result::document::{MessagesSection, Metric};
+use weir_result::document::{AssertionOutcome, MessagesSection, Metric, TargetState};
 
 use crate::support::directory::Directory;
 use crate::support::raw::Raw;
@@ -43,6 +43,80 @@ fn events_are_counted_as_the_server_does() {
         assert_eq!((each.min, each.max, each.count), (Some(8), Some(8), 60), "{words}");
         let gaps = ran.document.latency.message_gap.as_ref().expect("there are gaps");
         assert_eq!(gaps.ok.count, 420, "{words}");
+    }
+}
+
+/// Streams that outlast the run and deliver are alive: no failure, and no growing backlog.
+#[test]
+fn an_endless_stream_that_delivers_is_alive() {
+    let events = ["--events", "100000", "--gap", "10ms"];
+    for words in ["-c 2", "-c 40 -R 10", "-c 1 --http 2 --streams 3"] {
+        let words = format!("--sse -d 1s --warmup 0 --drain 200ms {words}");
+        let (ran, _) = load("epoll", &events, &words, &["--assert", "errors == 0"]);
+        let accounting = &ran.document.accounting;
+        let section = messages(&ran.document);
+        assert_eq!(ran.code, 0, "{words}: {ran}");
+        assert_eq!((accounting.ok, section.open), (0, accounting.in_flight_at_end), "{ran}");
+        assert_eq!(section.open, accounting.planned - accounting.never_sent, "{words}: {ran}");
+        let target = &ran.document.verdict.target;
+        assert_eq!(target.state, TargetState::Ok, "{words}: {ran}");
+        let noun = if section.open == 1 { "stream" } else { "streams" };
+        let open = format!("{} {noun} open at the end", section.open);
+        assert!(ran.text.contains(&open) && !ran.text.contains("growing backlog"), "{ran}");
+    }
+}
+
+/// One that never sends an event is not.
+#[test]
+fn a_silent_stream_has_failed() {
+    let events = ["--events", "5", "--first", "60s"];
+    let (ran, _) = load("epoll", &events, "--sse -d 1s --warmup 0 --drain 200ms -c 2", &[]);
+    assert_eq!(ran.code, 1, "{ran}");
+    assert_eq!(messages(&ran.document).open, 0, "{ran}");
+    assert_eq!(ran.document.verdict.target.state, TargetState::Failed, "{ran}");
+}
+
+#[test]
+fn bad_responses_do_not_hide_the_first_tokens_of_the_others() {
+    let directory = Directory::new();
+    let (routes, list) = (directory.file("routes.jsonl"), directory.file("list.jsonl"));
+    std::fs::write(&routes, r#"{"path": "/busy", "status": 429, "size": 10}"#).expect("a file");
+    let rows =
+        (0..10).map(|row| format!(r#"{{"url": "/{}"}}"#, if row == 3 { "busy" } else { "a" }));
+    std::fs::write(&list, rows.collect::<Vec<_>>().join("\n")).expect("a file");
+    let events = ["--events", "5", "--first", "5ms", "--gap", "1ms", "--routes", routes.as_str()];
+    let (ran, _) = load("epoll", &events, "--sse -n 60 -c 3", &["--from", &list]);
+    assert_eq!((ran.document.accounting.ok, messages(&ran.document).streams), (54, 54), "{ran}");
+    let timing = ran.text.split("Timing").nth(1).expect("a table of times");
+    assert!(timing.contains("ok only"), "{ran}");
+}
+
+/// Without a stream conditions on the whole response are those of plain responses.
+#[test]
+fn goodput_and_shares_below_a_limit_are_those_of_plain_responses_too() {
+    let server = Serve::start(&["--delay", "5ms"]);
+    let more = [&server.url(), "--goodput=total < 10s", "--assert", "under 10s > 90%"];
+    let ran = weir::load("epoll", &format!("{ALONE} -n 200 -c 4"), &more);
+    let goodput = messages(&ran.document).goodput.as_ref().expect("there are conditions");
+    assert_eq!((goodput.good, goodput.share, ran.code), (200, 1.0, 0), "{ran}");
+    let more = [&server.url(), "--assert", "under 1ms > 90%"];
+    let ran = weir::load("epoll", &format!("{ALONE} -n 200 -c 4"), &more);
+    assert_eq!(ran.code, 3, "{ran}");
+}
+
+#[test]
+fn the_words_of_language_models_are_metrics() {
+    let events = ["--events", "5", "--first", "5ms", "--gap", "2ms", "--event-data", "tokens"];
+    let tokens = "--tokens=json:/choices/0/delta/content";
+    let goodput = "--goodput=TTFT < 10s and itl p99 < 10s and tpot < 10s";
+    let asserts = ["ttft.p50 < 10s", "ITL.p50 < 10s", "tpot.p50 < 10s", "goodput > 90%"];
+    let more = asserts.iter().flat_map(|claim| ["--assert", claim]);
+    let more: Vec<&str> = [tokens, goodput].into_iter().chain(more).collect();
+    let (ran, _) = load("epoll", &events, "-n 40 -c 4", &more);
+    let results: Vec<_> = ran.document.assertions.iter().map(|of| of.outcome).collect();
+    assert_eq!(results, [AssertionOutcome::Pass; 4], "{ran}");
+    for part in ["first token (TTFT)", "gap (ITL)", "(TPOT)"] {
+        assert!(ran.text.contains(part), "{part}: {ran}");
     }
 }
 

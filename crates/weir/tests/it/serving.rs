@@ -148,7 +148,7 @@ fn events_arrive_in_order_at_their_times() {
     let flags = ["--events", "20", "--first", "30ms", "--gap", "5ms", "--event-cut", "1/2@7"];
     let server = Serve::start(&flags);
     for expected in [20, 7] {
-        let asked_ns = weir_sys::monotonic_ns();
+        let requested_ns = weir_sys::monotonic_ns();
         let response = exchange(&server.url(), "GET /");
         let (head, body) = response.split_once("\r\n\r\n").expect("a head");
         for line in ["Transfer-Encoding: chunked", "Content-Type: text/event-stream"] {
@@ -166,7 +166,7 @@ fn events_arrive_in_order_at_their_times() {
         let stamps: Vec<u64> = events.iter().map(|event| number(event, "sent_ns")).collect();
         assert!(stamps.is_sorted(), "{stamps:?}");
         for (number, stamp) in (0..).zip(&stamps) {
-            let due_ns = asked_ns + 30_000_000 + number * 5_000_000;
+            let due_ns = requested_ns + 30_000_000 + number * 5_000_000;
             assert!(*stamp >= due_ns, "event {number} left {} ns early", due_ns - stamp);
         }
     }

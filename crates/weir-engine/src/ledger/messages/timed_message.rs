@@ -3,12 +3,26 @@
 use weir_http::ReceivedMessage;
 use weir_io::Nanos;
 
+use crate::goodput::Arrival;
+
 /// A message of a response in progress, with its times.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ledger) struct TimedMessage {
     pub(in crate::ledger) message: ReceivedMessage,
     /// After the read of its last byte (`A`).
     pub(in crate::ledger) at: Nanos,
-    /// Kernel receive stamp of its last byte, on a stamped connection.
+    /// Kernel receive stamp of the last packet of the read, on a stamped connection.
     pub(in crate::ledger) stamp: Option<Nanos>,
+    /// True if it is the last message of the read, to which the stamp belongs.
+    pub(in crate::ledger) is_last: bool,
+}
+
+impl TimedMessage {
+    /// Returns the span in which it arrived, after a read of everything up to `read_until`.
+    pub(super) fn arrival(&self, read_until: Nanos) -> Arrival {
+        let latest = self.stamp.unwrap_or(self.at);
+        let is_known = self.is_last && self.stamp.is_some();
+        let earliest = if is_known { latest } else { read_until.min(latest) };
+        Arrival { earliest, latest }
+    }
 }

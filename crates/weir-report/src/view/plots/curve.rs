@@ -99,6 +99,20 @@ fn band(summary: &Summary) -> Option<Mark> {
     is_drawn.then(|| Mark::band("95% interval".to_owned(), Role::Main, ends))
 }
 
+/// Plots the times to the first message and between messages; `None` if none came.
+pub(super) fn messages(document: &Document) -> Option<Plot> {
+    let first = document.latency.first_message.as_ref().filter(|first| first.ok.count > 0)?;
+    let noun = super::super::messages::noun(document);
+    let mut marks = of_metric(&format!("first {noun}"), [Role::Main, Role::MainAtLeast], first);
+    let gaps = document.latency.message_gap.as_ref().filter(|gap| gap.ok.count > 0);
+    marks.extend(gaps.map(|gap| of_histogram("gap", Role::Second, &gap.times.ok)));
+    let about = "The time from the planned send to the first, and from each to the next, by the \
+                 share that were at most this long.";
+    let axes = [Axis::nines(), Axis::log("Time", AxisUnit::Nanoseconds)];
+    let title = if noun == "token" { "First token and gaps" } else { "First message and gaps" };
+    Some(Plot::new(["message-times", title], about, axes, marks))
+}
+
 /// Plots the times in which connections opened; `None` if none did.
 pub(super) fn connection_times(document: &Document) -> Option<Plot> {
     let latency = &document.latency;
