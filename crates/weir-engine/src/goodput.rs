@@ -30,6 +30,8 @@ pub enum GoodputTime {
     Total,
     /// Mean gap between messages.
     MeanGap,
+    /// Time per token by the server's count; per message if it states none.
+    PerToken,
     /// Percentile of the gaps between messages, in percent; 100 is the greatest.
     Gap(f64),
 }
@@ -44,7 +46,7 @@ impl Goodput {
         response: &MessageProgress,
         exchange: &Exchange,
         at: Nanos,
-        reading: Reading,
+        reading: TimeReading,
     ) -> bool {
         let gaps = response.count.saturating_sub(1);
         let times = response.times(exchange, at, reading);
@@ -54,6 +56,10 @@ impl Goodput {
             GoodputTime::First => times.first_ns < term.limit_ns,
             GoodputTime::MeanGap => {
                 gaps == 0 || times.span_ns < term.limit_ns.saturating_mul(gaps.into())
+            }
+            GoodputTime::PerToken => {
+                let tokens = response.tokens.unwrap_or(response.count).saturating_sub(1);
+                gaps == 0 || times.span_ns < term.limit_ns.saturating_mul(tokens.into())
             }
             GoodputTime::Gap(p) => {
                 let rank = (p / 100.0 * f64::from(gaps)).ceil() as u32;
@@ -65,19 +71,19 @@ impl Goodput {
     /// Counts a gap by the conditions whose limits it is not below, in each reading.
     pub(crate) fn count_gap(&self, over: &mut [[u32; READINGS]; Goodput::TERMS_MAX], gap: &Gap) {
         for (over, term) in over.iter_mut().zip(&self.terms) {
-            for (over, reading) in over.iter_mut().zip(Reading::ALL) {
+            for (over, reading) in over.iter_mut().zip(TimeReading::ALL) {
                 *over += u32::from(gap.in_reading(reading) >= term.limit_ns);
             }
         }
     }
 }
 
-/// Number of [readings](Reading).
-const READINGS: usize = Reading::ALL.len();
+/// Number of [readings](TimeReading).
+const READINGS: usize = TimeReading::ALL.len();
 
 /// A way to read the times of a response, of which the client may have read parts late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum TimeReading {
     /// As measured.
     Measured,
     /// Between the kernel's stamps, and without the lateness of the send.
@@ -88,9 +94,9 @@ pub(crate) enum Reading {
     Longest,
 }
 
-impl Reading {
-    pub(crate) const ALL: [Reading; 4] =
-        [Reading::Measured, Reading::Stamped, Reading::Shortest, Reading::Longest];
+impl TimeReading {
+    pub(crate) const ALL: [TimeReading; 4] =
+        [TimeReading::Measured, TimeReading::Stamped, TimeReading::Shortest, TimeReading::Longest];
 }
 
 /// Span in which the last byte of a message reached this machine.
@@ -125,12 +131,12 @@ impl Gap {
         }
     }
 
-    fn in_reading(&self, reading: Reading) -> u64 {
+    fn in_reading(&self, reading: TimeReading) -> u64 {
         match reading {
-            Reading::Measured => self.measured_ns,
-            Reading::Stamped => self.stamped_ns,
-            Reading::Shortest => self.shortest_ns,
-            Reading::Longest => self.longest_ns,
+            TimeReading::Measured => self.measured_ns,
+            TimeReading::Stamped => self.stamped_ns,
+            TimeReading::Shortest => self.shortest_ns,
+            TimeReading::Longest => self.longest_ns,
         }
     }
 
@@ -170,6 +176,9 @@ struct ResponseTimes {
 pub(crate) struct MessageProgress {
     /// Messages that count.
     pub(crate) count: u32,
+    /// Tokens that the server has counted and sent, of a response that has ended; `None` without
+    /// such a count.
+    pub(crate) tokens: Option<u32>,
     pub(crate) bytes: u64,
     /// Times of the first and the last message that counts; [`Nanos::ZERO`] without one.
     pub(crate) first_at: Nanos,
@@ -196,6 +205,7 @@ impl MessageProgress {
     /// The state before the first message.
     pub(crate) const NONE: MessageProgress = MessageProgress {
         count: 0,
+        tokens: None,
         bytes: 0,
         first_at: Nanos::ZERO,
         last_at: Nanos::ZERO,
@@ -210,18 +220,18 @@ impl MessageProgress {
     };
 
     /// Returns the times of the response to `exchange` that ended at `at`.
-    fn times(&self, exchange: &Exchange, at: Nanos, reading: Reading) -> ResponseTimes {
+    fn times(&self, exchange: &Exchange, at: Nanos, reading: TimeReading) -> ResponseTimes {
         let (first, last, sent_at) = (self.first, self.last, exchange.sent_at);
         let due_at = exchange.intended_at;
         // Without messages the end of the response has no stamp.
         let end = if self.count == 0 { Arrival { earliest: sent_at, latest: at } } else { last };
         match reading {
-            Reading::Measured => ResponseTimes {
+            TimeReading::Measured => ResponseTimes {
                 first_ns: self.first_at.since(due_at),
                 total_ns: at.since(due_at),
                 span_ns: self.last_at.since(self.first_at),
             },
-            Reading::Stamped => {
+            TimeReading::Stamped => {
                 let due_at = due_at.after(exchange.sched_lag());
                 let ended_at = if at == self.last_at { end.latest } else { at };
                 ResponseTimes {
@@ -230,12 +240,12 @@ impl MessageProgress {
                     span_ns: last.latest.since(first.latest),
                 }
             }
-            Reading::Shortest => ResponseTimes {
+            TimeReading::Shortest => ResponseTimes {
                 first_ns: first.earliest.since(sent_at),
                 total_ns: end.earliest.since(sent_at),
                 span_ns: last.earliest.since(first.latest),
             },
-            Reading::Longest => ResponseTimes {
+            TimeReading::Longest => ResponseTimes {
                 first_ns: self.first_at.since(due_at),
                 total_ns: at.since(due_at),
                 span_ns: last.latest.since(first.earliest),
@@ -273,7 +283,7 @@ mod tests {
             ..Exchange::NONE
         };
         let response = response(&goodput, times);
-        goodput.is_met(&response, &exchange, Nanos(1_000), Reading::Measured)
+        goodput.is_met(&response, &exchange, Nanos(1_000), TimeReading::Measured)
     }
 
     /// A message that arrived and was read at the same time.
@@ -320,8 +330,9 @@ mod tests {
         );
         assert!(is_met(GoodputTime::Total, 1_001, &times));
         assert!(!is_met(GoodputTime::Total, 1_000, &times));
-        let mean = GoodputTime::MeanGap;
-        assert!(is_met(mean, 21, &times) && !is_met(mean, 20, &times));
+        for mean in [GoodputTime::MeanGap, GoodputTime::PerToken] {
+            assert!(is_met(mean, 21, &times) && !is_met(mean, 20, &times));
+        }
     }
 
     #[test]

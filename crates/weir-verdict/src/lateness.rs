@@ -1,5 +1,5 @@
-//! The client's lateness in the gaps between messages, and in the goodput (METHOD 1.26). A late read
-//! lengthens one gap and shortens the next, so that a percentile may be too high or too low.
+//! The client's lateness in the gaps between messages, and in the goodput (METHOD 1.26). A late
+//! read lengthens one gap and shortens the next, so that a percentile may be too high or too low.
 
 use weir_result::document::{Document, GoodputSection, Range, ShareRange};
 use weir_result::quantile::{Bound, rank_of};
@@ -8,7 +8,7 @@ use weir_result::{GapDoubts, Histogram};
 use crate::thresholds::{BEAT_NS, OVERHEAD_NS, OVERHEAD_SHARE};
 
 /// True if a value that lies in `range` without the client's lateness is close to the measured
-/// one: nobody reads 5% or 20 µs as a difference.
+/// one: within 5% or 20 µs.
 pub(crate) fn is_close(ns: u64, range: Range) -> bool {
     let most_ns = OVERHEAD_NS.max(OVERHEAD_SHARE * ns as f64);
     let below_ns = ns.saturating_sub(range.low_ns);

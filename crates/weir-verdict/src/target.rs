@@ -168,7 +168,7 @@ fn silence(document: &Document, share: f64) -> String {
 fn failed_stream(accounting: &Accounting, (kind, count): (&str, u64), answered: u64) -> String {
     let share = units::short_percent(count as f64 / answered.max(1) as f64);
     match accounting.miss_examples.get(kind) {
-        Some(example) if kind == "stream_without_token" => {
+        Some(example) if kind == "stream_without_token" && !example.found.is_empty() => {
             let (expected, found) = (&example.expected, &example.found);
             format!("{share} of responses: no event has {expected}; the first event is {found}")
         }

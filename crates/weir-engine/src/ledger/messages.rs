@@ -1,7 +1,7 @@
 //! Messages within responses (METHOD 1.26): the progress of each exchange in flight, and the times
 //! and counts of all.
 
-mod stream_end;
+mod stream_failures;
 mod tokens;
 
 mod timed_message;
@@ -16,11 +16,11 @@ use weir_result::{
 use super::recorder::SlotShares;
 use crate::completion::{ExchangeMessages, Outcome};
 use crate::exchange::{Exchange, ExchangePlace, SlotPhase};
-use crate::goodput::{Arrival, Gap, Goodput, MessageProgress, Reading};
+use crate::goodput::{Gap, Goodput, MessageProgress, TimeReading};
 use crate::job::Job;
 use crate::worker_frame::WorkerFrame;
-use stream_end::StreamEnds;
-pub(super) use timed_message::TimedMessage;
+use stream_failures::StreamFailures;
+pub(crate) use timed_message::TimedMessage;
 use tokens::TokenRecorder;
 
 /// The messages of one worker's responses.
@@ -41,7 +41,7 @@ pub(super) struct MessageRecorder {
     stamped: StampedTallies,
     /// Tokens, if the plan says which messages carry them.
     tokens: Option<TokenRecorder>,
-    ends: StreamEnds,
+    ends: StreamFailures,
 }
 
 /// Times of messages on stamped connections.
@@ -72,7 +72,7 @@ impl MessageRecorder {
             bytes_per_response: Tally::new(),
             stamped: StampedTallies::default(),
             tokens: TokenRecorder::new(job, connections as usize * depth),
-            ends: StreamEnds::new(job),
+            ends: StreamFailures::new(job),
         }))
     }
 
@@ -217,11 +217,12 @@ impl MessageRecorder {
     ) -> ExchangeMessages {
         let index = self.index(place);
         let progress = self.at(place);
-        let progress = progress.map_or(MessageProgress::NONE, |progress| {
+        let mut progress = progress.map_or(MessageProgress::NONE, |progress| {
             std::mem::replace(progress, MessageProgress::NONE)
         });
+        progress.tokens = self.tokens.as_ref().and_then(|tokens| tokens.sent(index?));
         let is_ok = matches!(outcome, Outcome::Ok(_));
-        let is_good = is_ok && self.is_good(exchange, &progress, at, Reading::Measured);
+        let is_good = is_ok && self.is_good(exchange, &progress, at, TimeReading::Measured);
         if is_good && shares.timeline.is_in_window(at) {
             self.counts.good_in_window += 1;
             shares.of_event(exchange.tag, at, |share| share.good += 1);
@@ -277,7 +278,7 @@ impl MessageRecorder {
         exchange: &Exchange,
         progress: &MessageProgress,
         at: Nanos,
-        reading: Reading,
+        reading: TimeReading,
     ) -> bool {
         let is_met = |goodput: &Goodput| goodput.is_met(progress, exchange, at, reading);
         self.goodput.as_ref().is_some_and(is_met)
@@ -292,7 +293,7 @@ impl MessageRecorder {
         is_good: bool,
     ) {
         let is_met = |reading| self.is_good(exchange, progress, at, reading);
-        let [_, stamped, shortest, longest] = Reading::ALL.map(is_met);
+        let [_, stamped, shortest, longest] = TimeReading::ALL.map(is_met);
         let doubts = &mut self.counts.good_doubts;
         match is_good {
             true => {

@@ -1,5 +1,5 @@
-//! Streams that a client reads late, as it is stopped again and again (METHOD 1.26): no stated bound
-//! of a gap or of the goodput is false. The truth is the schedule of the server.
+//! Streams that a client reads late, as it is stopped again and again (METHOD 1.26): no stated
+//! bound of a gap or of the goodput is false. The truth is the schedule of the server.
 
 use weir_engine::{Goodput, GoodputTerm, GoodputTime, Job, MessageRules};
 use weir_http::{MessageFormat, MessageFraming};
@@ -75,16 +75,17 @@ impl Case {
         });
         let mut world = World { service: Some(service), ..World::default() };
         world.client.stops.clone_from(&self.stops);
-        let format = MessageFormat { framing: MessageFraming::EventStream, test: None };
+        let format = MessageFormat { framing: MessageFraming::EventStream, reader: None };
         let term = GoodputTerm { time: GoodputTime::Gap(100.0), limit_ns: LIMIT };
         let goodput = Some(Goodput { terms: vec![term] });
-        let rules = MessageRules { format: Some(format), goodput };
+        let rules = MessageRules { format: Some(format), goodput, tells_reasoning: false };
         let job = Job { messages: Some(rules), ..job(&self.plan) };
         let measured = run_job(world, &job, 0, Nanos::MAX, None).measured;
         let heartbeat = beat(&measured, &self.stops, 0);
         let stops = Some(heartbeat.stops(&measured));
         let goodput = Some("gap max < 100ms".to_owned());
-        let messages = Some(MessagePlan { protocol: MessageProtocol::Sse, tokens: None, goodput });
+        let protocol = MessageProtocol::Sse;
+        let messages = Some(MessagePlan { protocol, tokens: Vec::new(), usage: None, goodput });
         let plan = Plan { messages, ..self.plan.clone() };
         let bare = DocumentParts::bare(plan, measured);
         let health = Some(ClientHealth { stops, ..ClientHealth::default() });

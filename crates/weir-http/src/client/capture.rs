@@ -250,7 +250,8 @@ impl Capture {
     pub(crate) fn unfinished(&self, status: u16) -> ReceivedResponse<'_> {
         let Completed { head_end, body_end, .. } = self.last();
         let (head, body) = (&self.heads[head_end..], &self.bodies[body_end..]);
-        ReceivedResponse { status, head, body, is_cut: self.is_cut, call: None }
+        let is_cut = self.is_cut;
+        ReceivedResponse { head, body, is_cut, ..ReceivedResponse::of_status(status) }
     }
 
     /// Returns the last completed response; its end is the start of the current one.

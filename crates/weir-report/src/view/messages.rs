@@ -107,9 +107,9 @@ fn rates(messages: &MessagesSection, noun: &str, is_main: bool) -> Vec<Fact> {
         let noun = if open == 1 { "stream" } else { "streams" };
         Fact::text(format!("{} {noun} open at the end", units::count(open)))
     }));
-    facts.extend(mean.map(|value| {
-        Fact::text(format!("{} per {noun} after the first", mean_time(value)))
-    }));
+    facts.extend(
+        mean.map(|value| Fact::text(format!("{} per {noun} after the first", mean_time(value)))),
+    );
     let kinds = [
         (messages.errors, "error"),
         (messages.others, "other event"),

@@ -54,20 +54,20 @@ fn verdicts(document: &Document, detail: &Detail) -> Option<Block> {
     let stages = document.stages.iter().enumerate();
     let verdicts = stages.filter_map(|(index, stage)| Some((index + 1, stage.verdict.as_ref()?)));
     let notable = verdicts.filter(|(_, verdict)| !is_plain(verdict));
-    let said: Vec<_> = notable.map(|(number, verdict)| (number, sentences(verdict))).collect();
+    let reported: Vec<_> = notable.map(|(number, verdict)| (number, sentences(verdict))).collect();
     let with = |text: &String| -> Vec<usize> {
-        let with = said.iter().filter(|(_, sentences)| sentences.contains(text));
+        let with = reported.iter().filter(|(_, sentences)| sentences.contains(text));
         with.map(|(number, _)| *number).collect()
     };
     let mut lines: Vec<String> = Vec::new();
-    for text in said.iter().flat_map(|(_, sentences)| sentences) {
+    for text in reported.iter().flat_map(|(_, sentences)| sentences) {
         let numbers = with(text);
         let line = format!("{}: {text}", runs_of(&numbers));
         if numbers.len() >= SHARED_LEAST && !lines.contains(&line) {
             lines.push(line);
         }
     }
-    for (number, sentences) in &said {
+    for (number, sentences) in &reported {
         let own = sentences.iter().filter(|text| with(text).len() < SHARED_LEAST);
         let own: Vec<&str> = own.map(String::as_str).collect();
         if !own.is_empty() {

@@ -37,7 +37,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     blocks
 }
 
-/// The grade if it is not clean, nor said above the numbers, and the findings.
+/// The grade if it is not clean, nor reported above the numbers, and the findings.
 pub(super) fn reasons(document: &Document, detail: &Detail) -> Vec<Block> {
     let is_void = document.verdict.grade == Grade::Void;
     let grade = grade(document).filter(|_| !is_void);
@@ -185,9 +185,9 @@ fn striking<'r>(document: &Document, fired: &[&'r Rule]) -> Vec<&'r Rule> {
     for &rule in fired {
         let is_striking = rule.outcome == RuleOutcome::Void || rule.weight >= FACTOR;
         // The line `Load` says it.
-        let is_said = is_late && rule.id == "late-sends";
+        let is_reported = is_late && rule.id == "late-sends";
         let is_first = shown.iter().all(|other| !is_of_one_side(other, rule));
-        if is_striking && !is_said && is_first && shown.len() < FINDINGS_MAX {
+        if is_striking && !is_reported && is_first && shown.len() < FINDINGS_MAX {
             shown.push(rule);
         }
     }

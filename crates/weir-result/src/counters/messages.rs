@@ -57,8 +57,8 @@ merged! {
 }
 
 merged! {
-    /// Slots of M whose response met the goodput only because of the client's lateness, or missed it
-    /// only because of that.
+    /// Slots of M whose response met the goodput only because of the client's lateness, or missed
+    /// it only because of that.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub struct GoodputDoubts {

@@ -1,6 +1,6 @@
 //! Messages within responses: their rules, made from the specification.
 
-mod envelope;
+mod event_members;
 mod reading;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -145,8 +145,9 @@ fn goodput(text: &str) -> Result<Goodput> {
 fn term(text: &str) -> Result<GoodputTerm> {
     let wrong = || {
         format!(
-            "{GOODPUT}: '{}' is no condition; write first (or ttft), total, gap mean (tpot), gap p99 \
-             (itl p99) or gap max, then < and a time, as in 'first < 500ms and gap p99 < 50ms'",
+            "{GOODPUT}: '{}' is no condition; write first (or ttft), total, tpot, gap mean, \
+             gap p99 (or itl p99) or gap max, then < and a time, as in 'first < 500ms and gap p99 \
+             < 50ms'",
             text.trim()
         )
     };
@@ -156,7 +157,8 @@ fn term(text: &str) -> Result<GoodputTerm> {
     let time = match words[..] {
         ["first" | "ttft"] => GoodputTime::First,
         ["total"] => GoodputTime::Total,
-        ["gap" | "itl", "mean"] | ["tpot"] => GoodputTime::MeanGap,
+        ["gap" | "itl", "mean"] => GoodputTime::MeanGap,
+        ["tpot"] => GoodputTime::PerToken,
         ["gap" | "itl", "max"] => GoodputTime::Gap(100.0),
         ["gap" | "itl", percentile] => {
             let p = percentile.strip_prefix('p').and_then(|p| p.parse::<f64>().ok());
@@ -190,8 +192,9 @@ mod tests {
         let text = "first<500ms and gap p99.9 < 50ms and gap max < 1s and gap mean < 2us";
         assert_eq!(of(text), Ok(expected.to_vec()));
         assert_eq!(of("total < 1s"), Ok(vec![term(GoodputTime::Total, 1_000_000_000)]));
-        let words = "TTFT < 500ms and itl p99.9 < 50ms and itl max < 1s and tpot < 2us";
+        let words = "TTFT < 500ms and itl p99.9 < 50ms and itl max < 1s and itl mean < 2us";
         assert_eq!(of(words), Ok(expected.to_vec()), "the words of the field");
+        assert_eq!(of("tpot < 2us"), Ok(vec![term(GoodputTime::PerToken, 2_000)]));
         for wrong in ["", "first", "first > 1s", "gap < 1s", "gap p0 < 1s", "gap p100 < 1s"] {
             assert!(of(wrong).is_err_and(|why| why.contains("no condition")), "{wrong}");
         }

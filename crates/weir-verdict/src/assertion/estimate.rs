@@ -89,8 +89,13 @@ fn of_percentile(
         false => "the window has too few slices for this time",
     });
     let evidence = tail.map_or(unknown, |tail| ConfidenceData::Tail(Box::new(tail)));
-    let (bound, client_ns) = (found.bound, found.client_ns);
-    Ok(Estimate { bound, client_ns, evidence, ..Estimate::fact(found.ns as f64) })
+    // Of a value that is known to lie in a range, no limit above the range is exceeded.
+    let (ns, bound) = match (found.bound, found.range) {
+        (Bound::Unknown, Some(range)) => (range.high_ns, Bound::Upper),
+        (bound, _) => (found.ns, bound),
+    };
+    let client_ns = found.client_ns;
+    Ok(Estimate { bound, client_ns, evidence, ..Estimate::fact(ns as f64) })
 }
 
 /// Formats the requests that a percentile needs, and their duration at the rate of this run.

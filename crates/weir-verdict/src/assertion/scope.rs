@@ -111,8 +111,13 @@ impl<'d> Scope<'d> {
 
     /// Returns one of their times; `None` if they have none.
     pub(super) fn times(&self, time: Time) -> Option<&Metric> {
+        let mean_gap = || self.document.messages.as_ref()?.mean_gap.as_ref();
         match &self.name {
-            None if time == Time::MEAN_GAP => self.document.messages.as_ref()?.mean_gap.as_ref(),
+            None if time == Time::MEAN_GAP => mean_gap(),
+            // Without the server's counts a token is a chunk.
+            None if time == Time::PER_TOKEN => {
+                self.document.latency.time_per_token.as_ref().or_else(mean_gap)
+            }
             None => self.document.latency.named(time.0),
             Some(name) if time == Time::RESPONSE => Some(&name.response_time),
             Some(name) if time == Time::SERVICE => Some(&name.service_time),

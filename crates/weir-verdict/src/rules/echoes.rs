@@ -18,14 +18,9 @@ pub(super) fn judge(document: &Document, rules: &mut Vec<Rule>) {
 fn unmatched_pushes(document: &Document) -> Rule {
     let pushed = document.connections.pushed;
     let are = if pushed == 1 { "message is" } else { "messages are" };
-    let evidence = format!(
-        "{} {are} no echo, and any may have counted as one: all times are unknown",
-        units::count(pushed)
-    );
-    let remedy = format!(
-        "give {DATA_MATCH} the field that an echo shares with its message, or {WS_ACK} for a \
-         greeting of the server"
-    );
+    let pushes = units::count(pushed);
+    let evidence = format!("{pushes} {are} no echo, so that any echo may be one");
+    let remedy = format!("match by {DATA_MATCH}, or take a greeting by {WS_ACK}");
     Measure::new("unmatched-pushes", "pushed messages", Subject::Workload, RuleUnit::Count)
         .void_at(0.0)
         .weight(1.0)

@@ -9,6 +9,7 @@ use weir_runner::{RunSpec, credentials};
 
 use super::fleet::FleetArgs;
 use super::study::{Consent, Secrets};
+use super::words::WORDS_BEHIND_DASHES;
 use super::wrong::wrong;
 use super::{ResultArgs, SpecArgs};
 
@@ -99,6 +100,9 @@ impl RunArgs {
             if self.spec.list.from.is_some() {
                 self.spec.check(command)?;
                 return self.result.check();
+            }
+            if self.spec.target.has_words_behind_dashes() {
+                return Err(wrong(WORDS_BEHIND_DASHES));
             }
             if !self.spec.engine.selfcheck {
                 return Err(wrong("name the URL of the server: weir [options] URL"));

@@ -9,6 +9,10 @@ use super::target::TargetArgs;
 use super::topics;
 use super::wrong::wrong;
 
+/// The error for words behind `--` without a script.
+pub(super) const WORDS_BEHIND_DASHES: &str =
+    "words behind -- are for a script, and there is none: leave the -- out";
+
 /// Checks the words beside the flags: one URL, unless a script gets more.
 ///
 /// # Errors
@@ -29,7 +33,7 @@ pub(super) fn check_words(
         return Err(wrong(text));
     }
     if target.has_words_behind_dashes() {
-        return Err(wrong("words behind -- are for a script, and there is none: leave the -- out"));
+        return Err(wrong(WORDS_BEHIND_DASHES));
     }
     let is_host = first.is_some_and(|first| first.contains(['/', ':']));
     let mut others = target.script_args();

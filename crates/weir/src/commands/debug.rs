@@ -86,7 +86,7 @@ mod tests {
             text(&trace),
             "> GET / HTTP/1.1\n> Host: h\n>\n\n< HTTP/1.1 200\n<\n< ?[1mok\n\n\
              >       2 µs  a\n>             b\n<    3.00 ms\nno end\n\n\
-             \x20 lookup          1.00 ms\n\
+             \x20 lookup           1.00 ms\n\
              \x20 connect            12 µs   at      12 µs\n\
              \x20 last byte        3.50 ms   at    3.51 ms\n"
         );

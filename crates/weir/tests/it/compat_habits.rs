@@ -287,7 +287,7 @@ fn scripts_come_through_pipes() {
         output.stderr.starts_with("the script does not load: /dev/stdin:3: boom"),
         "{output:?}"
     );
-    for (place, says) in [("/dev/zero", "exceeds 64 MiB"), ("/", "cannot be read")] {
+    for (place, says) in [("/dev/zero", "is longer than 64 MiB"), ("/", "cannot be read")] {
         let output = weir("-d1", &["-s", place, "http://127.0.0.1:9/"]);
         assert_eq!((output.code(), output.stdout.as_str()), (2, ""), "{output:?}");
         assert!(output.stderr.contains(says), "{output:?}");

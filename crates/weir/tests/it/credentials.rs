@@ -247,7 +247,7 @@ const LISTS: [ListCase; 8] = [
     ListCase {
         list: "/a?api_key=SECRET-e3b0c442\n/b/SECRET-e3b0c442\n",
         rows: "",
-        words: &["--group", "GET /c/*"],
+        words: &["--group", "GET /a"],
     },
 ];
 

@@ -120,11 +120,12 @@ fn tokens_are_found_in_messages_by_their_schema() {
         let words = ["--proto", &file, "--tokens", &tokens, "--goodput", "total < 1m"];
         let more = [&words[..], &["--grpc", "demo.Echo/Watch", &url]].concat();
         let ran = weir::load("epoll", "-n 10 -c 1", &more);
-        ran.assert_all_ok();
+        let accounting = &ran.document.accounting;
         let messages = ran.document.messages.as_ref().expect("they are measured");
-        (messages.measured, messages.others)
+        (messages.measured, messages.others, accounting.ok, accounting.bad_response)
     };
-    assert_eq!((of("/name"), of("/part/n")), ((50, 0), (0, 50)));
+    // A place without a value in any message is a wrong one.
+    assert_eq!((of("/name"), of("/part/n")), ((50, 0, 10, 0), (0, 50, 0, 10)));
 }
 
 #[test]

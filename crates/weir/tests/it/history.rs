@@ -191,7 +191,7 @@ fn mistakes_have_an_error() {
     for (words, part) in [
         ("--save a/b", "use letters, digits and -_.:+ only"),
         ("--save 12", "a number is the ID of a run: add a letter"),
-        ("--tag v1", "--save <NAME>"),
+        ("--tag v1", "--tag has no effect without --save NAME"),
         ("--save a --part 1/2 -t2", "weir history add"),
         ("--save a --history /proc/x/h.db", "choose another place with --history FILE"),
     ] {

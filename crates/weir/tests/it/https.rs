@@ -115,7 +115,7 @@ fn files_of_certificates_that_cannot_be_used_are_reported() {
         if let Some(content) = content {
             fs::write(&file, content).expect("the directory is the test's own");
         }
-        check_wrong("--cacert", &[&file, "https://127.0.0.1:9/"], &["--cacert: ", name], 2);
+        check_wrong("--cacert", &[&file, "https://127.0.0.1:9/"], &["--cacert", name], 2);
     }
 }
 

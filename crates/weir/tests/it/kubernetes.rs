@@ -102,13 +102,12 @@ fn further_manifests_follow_the_schemas() {
     for part in ["localhostProfile: profiles/weir.json", "--output=weir.json", "cpu: \"8\""] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    let cluster =
-        "--agents 2 --allow 10.0.0.0/8:443 --pull-secret registry --node-selector pool=load \
+    let cluster = "--agents 2 --allow 10.0.0.0/8:443 --pull-secret registry \
+                   --node-selector pool=load \
          --toleration load=yes:NoSchedule --toleration spot --service-account weir --label \
          kueue.x-k8s.io/queue-name=load --env-from tokens --permit env:TOKEN --user-id platform \
          --egress 10.9.0.1:4318 -- --otlp http://collector:4318 --listen 0.0.0.0:9464 -R 1k -d 1s \
-         -H X-Api-Key:{{env:TOKEN}} https://shop.example/"
-        ;
+         -H X-Api-Key:{{env:TOKEN}} https://shop.example/";
     let text = check(&directory, cluster, &[("NetworkPolicy", 3)]);
     for part in [
         "imagePullSecrets:",

@@ -331,7 +331,7 @@ fn a_script_that_cannot_be_loaded_stops_before_any_connection() {
         (Some("function request(\n"), "s.lua:"),
         (Some("nothing.at_all()\n"), "s.lua:1: attempt to index global 'nothing'"),
         (Some("require('no_such_module')\n"), "module 'no_such_module' not found"),
-        (None, "s.lua\" cannot be read: No such file or directory"),
+        (None, "s.lua cannot be read: No such file or directory"),
     ] {
         let bench = Bench::new(script.unwrap_or_default());
         if script.is_none() {

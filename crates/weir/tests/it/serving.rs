@@ -117,7 +117,7 @@ fn flags_that_contradict_are_refused() {
     check("--events 5 --mode fifo", "use --mode concurrent");
     check("--events 5 --event-cut 1/2", "1/100@20");
     check("--events 5 --event-cut 1/2@5", "--events: a stream ends with event 5");
-    check("--routes missing.jsonl", "--routes missing.jsonl: it cannot be read");
+    check("--routes missing.jsonl", "--routes missing.jsonl cannot be read");
     check("--routes /dev/null", "it has no routes: write one on each line");
 }
 

@@ -7,14 +7,14 @@ use crate::goodput::Arrival;
 
 /// A message of a response in progress, with its times.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::ledger) struct TimedMessage {
-    pub(in crate::ledger) message: ReceivedMessage,
+pub(crate) struct TimedMessage {
+    pub(crate) message: ReceivedMessage,
     /// After the read of its last byte (`A`).
-    pub(in crate::ledger) at: Nanos,
+    pub(crate) at: Nanos,
     /// Kernel receive stamp of the last packet of the read, on a stamped connection.
-    pub(in crate::ledger) stamp: Option<Nanos>,
+    pub(crate) stamp: Option<Nanos>,
     /// True if it is the last message of the read, to which the stamp belongs.
-    pub(in crate::ledger) is_last: bool,
+    pub(crate) is_last: bool,
 }
 
 impl TimedMessage {

@@ -99,17 +99,24 @@ impl TokenRecorder {
                 at.iter().for_each(|at| times.record(at.since(exchange.intended_at)));
             }
         }
-        let Some(output) = usage.output else { return };
+        let (Some(output), Some(sent)) = (usage.output, self.sent(index)) else { return };
         let reasoning = usage.reasoning.unwrap_or(0).min(output);
         self.per_response.record(output.into());
         self.reasoning += u64::from(reasoning);
         self.cached += u64::from(usage.cached.unwrap_or(0));
-        // Reasoning that is counted and not sent takes no time between messages.
-        let sent = output - if reasoning_at.is_some() { 0 } else { reasoning };
         if let (2.., Some(gaps @ 1..)) = (messages.count, sent.checked_sub(1)) {
             let span_ns = messages.last_at.since(messages.first_at);
             self.time_per_token.record(span_ns / u64::from(gaps));
         }
+    }
+
+    /// Returns the tokens that the server has counted and sent of the response to the exchange of
+    /// this index: reasoning that is counted and not sent takes no time between messages.
+    pub(super) fn sent(&self, index: usize) -> Option<u32> {
+        let TokenProgress { usage, reasoning_at, .. } = self.progress[index];
+        let output = usage.output?;
+        let unsent = if reasoning_at.is_some() { 0 } else { usage.reasoning.unwrap_or(0) };
+        Some(output.saturating_sub(unsent))
     }
 
     /// Forgets the tokens of an exchange that has ended.

@@ -94,13 +94,8 @@ pub(super) fn http2<B: Backend>(
     started: Nanos,
     result: &mut PreflightResult,
 ) -> io::Result<Preflight> {
-    let (mut client, log) = (H2Client::new(1, &http::options(http2)), MessageLog::default());
-    client.set_interest(Interest::Body, &BodyBudget::new(KEPT_BYTES));
-    let is_grpc = draft.calls.is_some();
-    let framing = if is_grpc { MessageFraming::Grpc } else { MessageFraming::EventStream };
-    client.set_messages(&log.format(framing));
-    let checks = draft.expectations.iter();
-    checks.filter_map(|checks| checks.call_rules()).for_each(|it| client.set_calls(it));
+    let (is_grpc, log) = (draft.calls.is_some(), MessageLog::default());
+    let mut client = http2_client(draft, http2, &log);
     client.open(link.now().0);
     let (mut sent, mut begun, mut events) = (None, None, Vec::new());
     loop {
@@ -158,6 +153,19 @@ pub(super) fn http2<B: Backend>(
             return Err(error);
         }
     }
+}
+
+/// Returns a client that keeps the response, and logs its messages.
+fn http2_client(draft: &Draft, http2: Http2Plan, log: &MessageLog) -> H2Client {
+    let mut client = H2Client::new(1, &http::options(http2));
+    client.set_interest(Interest::Body, &BodyBudget::new(KEPT_BYTES));
+    client.set_messages(&log.format(match draft.calls {
+        Some(_) => MessageFraming::Grpc,
+        None => MessageFraming::EventStream,
+    }));
+    let checks = draft.expectations.iter();
+    checks.filter_map(|checks| checks.call_rules()).for_each(|it| client.set_calls(it));
+    client
 }
 
 /// Shows a response that is complete, and checks it.

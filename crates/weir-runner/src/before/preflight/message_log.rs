@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_expect::BodyDecoder;
 use weir_grpc::Method;
-use weir_http::{MessageFormat, MessageFraming, MessageKind, MessageTest, ReceivedMessage};
+use weir_http::{
+    MessageFormat, MessageFraming, MessageKind, MessageReader, MessageReading, ReceivedMessage,
+};
 use weir_io::Nanos;
 
 use super::trace::{ExchangeTrace, KEPT_BYTES};
@@ -20,17 +22,17 @@ const END_MARK: &[u8] = b"[DONE]";
 pub(super) struct MessageLog(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl MessageLog {
-    /// Returns a format with a test that records each message.
+    /// Returns a format with a reader that records each message.
     pub(super) fn format(&self, framing: MessageFraming) -> MessageFormat {
         let log = Arc::clone(&self.0);
-        let test = MessageTest::new(move |content| {
+        let reader = MessageReader::new(move |content| {
             let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
             if log.len() < MESSAGES_MAX {
-                log.push(content.to_vec());
+                log.push(content.data.to_vec());
             }
-            true
+            MessageReading::of_kind(content.kind)
         });
-        MessageFormat { framing, test: Some(test) }
+        MessageFormat { framing, reader: Some(reader) }
     }
 
     /// Moves the messages of a call to the trace; `method` has the schema of those of gRPC. Returns

@@ -6,7 +6,7 @@ use weir_expect::JsonPointer;
 use weir_http::{MessageContent, MessageKind, MessageReader, MessageReading, TokenUsage};
 use weir_text::setting::TOKENS;
 
-use super::envelope::Envelope;
+use super::event_members::EventMembers;
 
 /// Places of tokens in the JSON of messages, and of the server's count of them.
 #[derive(Clone, Debug)]
@@ -30,7 +30,8 @@ pub(super) fn of_events() -> MessageReader {
     MessageReader::new(|content| {
         let MessageContent { kind, data, .. } = content;
         let may_fail = kind == MessageKind::Counted && data.trim_ascii_start().starts_with(b"{");
-        let has_error = may_fail && content.contains(b"\"error\"") && Envelope::of(data).has_error;
+        let has_error =
+            may_fail && content.contains(b"\"error\"") && EventMembers::of(data).has_error;
         MessageReading::of_kind(if has_error { MessageKind::Error } else { kind })
     })
 }
@@ -70,17 +71,17 @@ impl TokenPlaces {
             return MessageReading::of_kind(kind);
         }
         let words: [&[u8]; 3] = [b"\"usage\"", b"\"error\"", b"\"type\""];
-        let envelope = match words.iter().any(|word| content.contains(word)) {
-            true => Envelope::of(data),
-            false => Envelope::default(),
+        let members = match words.iter().any(|word| content.contains(word)) {
+            true => EventMembers::of(data),
+            false => EventMembers::default(),
         };
         let usage = match &self.usage {
-            Some(place) => TokenUsage { output: count_at(place, data), ..envelope.usage },
-            None => envelope.usage,
+            Some(place) => TokenUsage { output: count_at(place, data), ..members.usage },
+            None => members.usage,
         };
         let kind = match kind {
-            MessageKind::Counted if envelope.has_error => MessageKind::Error,
-            MessageKind::Counted if envelope.is_end => MessageKind::EndMark,
+            MessageKind::Counted if members.has_error => MessageKind::Error,
+            MessageKind::Counted if members.is_end => MessageKind::EndMark,
             MessageKind::Counted => self.kind_of(data),
             kind => kind,
         };

@@ -11,7 +11,7 @@ use crate::job::Job;
 
 /// The ends of one worker's streams.
 #[derive(Debug)]
-pub(super) struct StreamEnds {
+pub(super) struct StreamFailures {
     /// Places of tokens, as an example names them; `None` if each message counts.
     places: Option<String>,
     /// True if streams of this form may have end marks.
@@ -22,12 +22,12 @@ pub(super) struct StreamEnds {
     pub(super) examples: BTreeMap<MissKind, MissExample>,
 }
 
-impl StreamEnds {
-    pub(super) fn new(job: &Job) -> StreamEnds {
+impl StreamFailures {
+    pub(super) fn new(job: &Job) -> StreamFailures {
         let tokens = job.plan.messages.as_ref().map(|messages| messages.tokens.as_slice());
         let tokens = tokens.filter(|tokens| !tokens.is_empty());
         let format = job.messages.as_ref().and_then(|rules| rules.format.as_ref());
-        StreamEnds {
+        StreamFailures {
             places: tokens.map(|tokens| tokens.join(" or ")),
             may_be_marked: format.is_some_and(|it| it.framing == MessageFraming::EventStream),
             are_marked: false,

@@ -1,6 +1,5 @@
 //! The members of an event's JSON that servers of language models have in common: the counts of
-//! tokens, the type and an error. They are found in one pass, whatever their neighbours are, and
-//! nothing is kept of these.
+//! tokens, the type and an error. They are found in one pass, and nothing is kept of the others.
 
 use std::borrow::Cow;
 
@@ -9,7 +8,7 @@ use weir_http::TokenUsage;
 
 /// The members found. Of a text that ends too early, those before its end.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Envelope {
+pub(super) struct EventMembers {
     pub(super) usage: TokenUsage,
     /// True with a member `error` at the top that is neither null, false nor empty, or with the
     /// type of an error.
@@ -18,20 +17,20 @@ pub(super) struct Envelope {
     pub(super) is_end: bool,
 }
 
-impl Envelope {
+impl EventMembers {
     /// Reads a JSON text.
-    pub(super) fn of(text: &[u8]) -> Envelope {
-        let mut envelope = Envelope::default();
+    pub(super) fn of(text: &[u8]) -> EventMembers {
+        let mut found = EventMembers::default();
         let mut json = serde_json::Deserializer::from_slice(text);
         // What is no JSON states nothing beyond what was found.
-        let _is_json = Place::Top.within(&mut envelope).deserialize(&mut json).is_ok();
-        envelope
+        let _is_json = MemberPlace::Top.within(&mut found).deserialize(&mut json).is_ok();
+        found
     }
 }
 
-/// Place of a value.
+/// MemberPlace of a value.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum MemberPlace {
     /// The whole text.
     Top,
     /// An object with `usage` in it: `response` of OpenAI, `message` of Anthropic.
@@ -48,46 +47,48 @@ enum Place {
     Other,
 }
 
-impl Place {
+impl MemberPlace {
     /// Returns the place of a member of an object here.
-    fn member(self, name: &str) -> Place {
+    fn member(self, name: &str) -> MemberPlace {
         match (self, name) {
-            (Place::Top, "error") => Place::Error,
-            (Place::Top, "type") => Place::Type,
-            (Place::Top, "message" | "response") => Place::Holder,
-            (Place::Top | Place::Holder, "usage") => Place::Usage,
-            (Place::Usage, "completion_tokens" | "output_tokens") => Place::Output,
-            (Place::Usage, "cache_read_input_tokens") => Place::Cached,
-            (Place::Usage, "prompt_tokens_details" | "input_tokens_details") => Place::InputDetails,
-            (Place::Usage, "completion_tokens_details" | "output_tokens_details") => {
-                Place::OutputDetails
+            (MemberPlace::Top, "error") => MemberPlace::Error,
+            (MemberPlace::Top, "type") => MemberPlace::Type,
+            (MemberPlace::Top, "message" | "response") => MemberPlace::Holder,
+            (MemberPlace::Top | MemberPlace::Holder, "usage") => MemberPlace::Usage,
+            (MemberPlace::Usage, "completion_tokens" | "output_tokens") => MemberPlace::Output,
+            (MemberPlace::Usage, "cache_read_input_tokens") => MemberPlace::Cached,
+            (MemberPlace::Usage, "prompt_tokens_details" | "input_tokens_details") => {
+                MemberPlace::InputDetails
             }
-            (Place::InputDetails, "cached_tokens") => Place::Cached,
-            (Place::OutputDetails, "reasoning_tokens") => Place::Reasoning,
-            _ => Place::Other,
+            (MemberPlace::Usage, "completion_tokens_details" | "output_tokens_details") => {
+                MemberPlace::OutputDetails
+            }
+            (MemberPlace::InputDetails, "cached_tokens") => MemberPlace::Cached,
+            (MemberPlace::OutputDetails, "reasoning_tokens") => MemberPlace::Reasoning,
+            _ => MemberPlace::Other,
         }
     }
 
-    fn within(self, envelope: &mut Envelope) -> Value<'_> {
-        Value { place: self, envelope }
+    fn within(self, found: &mut EventMembers) -> Value<'_> {
+        Value { place: self, found }
     }
 }
 
-/// A value at a place, whose reading goes into an envelope.
+/// A value at a place, whose reading fills the members found.
 struct Value<'e> {
-    place: Place,
-    envelope: &'e mut Envelope,
+    place: MemberPlace,
+    found: &'e mut EventMembers,
 }
 
 impl Value<'_> {
     fn count(self, number: u64) {
-        let Value { place, envelope } = self;
+        let Value { place, found } = self;
         let count = Some(u32::try_from(number).unwrap_or(u32::MAX));
         match place {
-            Place::Output => envelope.usage.output = count,
-            Place::Reasoning => envelope.usage.reasoning = count,
-            Place::Cached => envelope.usage.cached = count,
-            Place::Error => envelope.has_error |= number != 0,
+            MemberPlace::Output => found.usage.output = count,
+            MemberPlace::Reasoning => found.usage.reasoning = count,
+            MemberPlace::Cached => found.usage.cached = count,
+            MemberPlace::Error => found.has_error |= number != 0,
             _ => {}
         }
     }
@@ -98,7 +99,7 @@ impl<'de> DeserializeSeed<'de> for Value<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
         match self.place {
-            Place::Other => json.deserialize_ignored_any(IgnoredAny).map(|_| ()),
+            MemberPlace::Other => json.deserialize_ignored_any(IgnoredAny).map(|_| ()),
             _ => json.deserialize_any(self),
         }
     }
@@ -116,7 +117,7 @@ impl<'de> Visitor<'de> for Value<'_> {
     }
 
     fn visit_bool<E>(self, is_true: bool) -> Result<(), E> {
-        self.envelope.has_error |= is_true && matches!(self.place, Place::Error);
+        self.found.has_error |= is_true && matches!(self.place, MemberPlace::Error);
         Ok(())
     }
 
@@ -126,7 +127,7 @@ impl<'de> Visitor<'de> for Value<'_> {
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<(), E> {
-        self.envelope.has_error |= number != 0 && matches!(self.place, Place::Error);
+        self.found.has_error |= number != 0 && matches!(self.place, MemberPlace::Error);
         Ok(())
     }
 
@@ -138,14 +139,14 @@ impl<'de> Visitor<'de> for Value<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        let Value { place, envelope } = self;
+        let Value { place, found } = self;
         match (place, text) {
-            (Place::Error, "") => {}
-            (Place::Error, _) | (Place::Type, "error" | "response.failed") => {
-                envelope.has_error = true;
+            (MemberPlace::Error, "") => {}
+            (MemberPlace::Error, _) | (MemberPlace::Type, "error" | "response.failed") => {
+                found.has_error = true;
             }
-            (Place::Type, "message_stop" | "response.completed" | "response.incomplete") => {
-                envelope.is_end = true;
+            (MemberPlace::Type, "message_stop" | "response.completed" | "response.incomplete") => {
+                found.is_end = true;
             }
             _ => {}
         }
@@ -154,16 +155,16 @@ impl<'de> Visitor<'de> for Value<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
         while elements.next_element::<IgnoredAny>()?.is_some() {
-            self.envelope.has_error |= matches!(self.place, Place::Error);
+            self.found.has_error |= matches!(self.place, MemberPlace::Error);
         }
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        let Value { place, envelope } = self;
-        while let Some(Key(name)) = members.next_key()? {
-            envelope.has_error |= matches!(place, Place::Error);
-            members.next_value_seed(place.member(&name).within(envelope))?;
+        let Value { place, found } = self;
+        while let Some(MemberName(name)) = members.next_key()? {
+            found.has_error |= matches!(place, MemberPlace::Error);
+            members.next_value_seed(place.member(&name).within(found))?;
         }
         Ok(())
     }
@@ -171,21 +172,21 @@ impl<'de> Visitor<'de> for Value<'_> {
 
 /// The name of a member, borrowed if it has no escapes.
 #[derive(serde::Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct MemberName<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn usage(output: u32, reasoning: Option<u32>, cached: Option<u32>) -> Envelope {
+    fn usage(output: u32, reasoning: Option<u32>, cached: Option<u32>) -> EventMembers {
         let usage = TokenUsage { output: Some(output), reasoning, cached };
-        Envelope { usage, ..Envelope::default() }
+        EventMembers { usage, ..EventMembers::default() }
     }
 
     #[test]
     fn counts_stand_where_servers_have_them() {
-        let check = |text: &str, expected: Envelope| {
-            assert_eq!(Envelope::of(text.as_bytes()), expected, "{text}");
+        let check = |text: &str, expected: EventMembers| {
+            assert_eq!(EventMembers::of(text.as_bytes()), expected, "{text}");
         };
         // Chat completions of OpenAI, with `include_usage`; vLLM has the same in each chunk.
         check(
@@ -195,12 +196,12 @@ mod tests {
                 "completion_tokens_details": {"reasoning_tokens": 12}}}"#,
             usage(40, Some(12), Some(7)),
         );
-        check(r#"{"choices": [{"delta": {}}], "usage": null}"#, Envelope::default());
+        check(r#"{"choices": [{"delta": {}}], "usage": null}"#, EventMembers::default());
         // Responses of OpenAI.
         let completed = r#"{"type": "response.completed", "response": {"error": null,
             "usage": {"input_tokens_details": {"cached_tokens": 3}, "output_tokens": 21,
             "output_tokens_details": {"reasoning_tokens": 5}}}}"#;
-        check(completed, Envelope { is_end: true, ..usage(21, Some(5), Some(3)) });
+        check(completed, EventMembers { is_end: true, ..usage(21, Some(5), Some(3)) });
         // Messages of Anthropic.
         check(
             r#"{"type": "message_start", "message": {"usage": {"input_tokens": 25,
@@ -211,7 +212,10 @@ mod tests {
             r#"{"type": "message_delta", "usage": {"output_tokens": 15}}"#,
             usage(15, None, None),
         );
-        check(r#"{"type": "message_stop"}"#, Envelope { is_end: true, ..Envelope::default() });
+        check(
+            r#"{"type": "message_stop"}"#,
+            EventMembers { is_end: true, ..EventMembers::default() },
+        );
         // Members of other places and kinds.
         for text in [
             r#"{"choices": [{"usage": {"completion_tokens": 4}}], "message": "usage"}"#,
@@ -221,7 +225,7 @@ mod tests {
             "no JSON",
             "",
         ] {
-            check(text, Envelope::default());
+            check(text, EventMembers::default());
         }
         check(r#"{"usage": {"completion_tokens": 4"#, usage(4, None, None));
         check(r#"{"usage": {"output_tokens": 4.0}}"#, usage(4, None, None));
@@ -240,7 +244,7 @@ mod tests {
             r#"{"type": "response.failed", "response": {}}"#,
             r#"{"error": {"message": "#,
         ] {
-            assert!(Envelope::of(text.as_bytes()).has_error, "{text}");
+            assert!(EventMembers::of(text.as_bytes()).has_error, "{text}");
         }
         for text in [
             r#"{"error": null}"#,
@@ -253,7 +257,7 @@ mod tests {
             r#"[{"error": "x"}]"#,
             r#""error""#,
         ] {
-            assert!(!Envelope::of(text.as_bytes()).has_error, "{text}");
+            assert!(!EventMembers::of(text.as_bytes()).has_error, "{text}");
         }
     }
 }
