@@ -64,6 +64,9 @@ pub struct ClockEstimate {
     is_same: bool,
 }
 
+/// Latest time that a clock can show, in nanoseconds: 73 years.
+const LATEST_NS: u64 = 1 << 61;
+
 impl ClockEstimate {
     /// Returns the estimate of a clock that is the coordinator's own.
     pub fn same() -> ClockEstimate {
@@ -75,9 +78,12 @@ impl ClockEstimate {
         self.is_same
     }
 
-    /// Adds a probe. One whose times run backwards is not kept.
+    /// Adds a probe. One whose times run backwards, or that no clock can show, is not kept.
     pub fn add(&mut self, probe: ClockProbe) {
-        if probe.returned_ns < probe.sent_ns || probe.replied_ns < probe.received_ns {
+        let is_backwards =
+            probe.returned_ns < probe.sent_ns || probe.replied_ns < probe.received_ns;
+        // No clock has run for so long, and differences of such times would not fit.
+        if is_backwards || probe.returned_ns.max(probe.replied_ns) > LATEST_NS {
             return;
         }
         self.probes.push(probe);
@@ -220,6 +226,17 @@ mod tests {
             replied_ns: clock(replied, ahead, drift),
             returned_ns: replied + back_ns,
         }
+    }
+
+    #[test]
+    fn times_that_no_clock_shows_are_not_kept() {
+        let mut estimate = ClockEstimate::default();
+        estimate.add(probe(MS, 1_000, 1_000, 0.0));
+        for (received_ns, replied_ns) in [(0, u64::MAX), (u64::MAX, u64::MAX), (1 << 62, 1 << 62)] {
+            estimate.add(ClockProbe { received_ns, replied_ns, ..probe(2 * MS, 0, 0, 0.0) });
+        }
+        assert_eq!(estimate.count(), 1);
+        assert!(estimate.agent_time(3 * MS).is_some());
     }
 
     #[test]
