@@ -38,6 +38,13 @@ Element.prototype.removeAttribute = function (name) {
 
 /// Writes the findings, the places of the plots, and the files that their buttons save.
 const AFTER: &str = r#"
+const done = (found) => {
+  const probe = document.createElement("pre");
+  probe.id = "probe";
+  probe.textContent = JSON.stringify(found);
+  document.body.append(probe);
+  if (parent !== window) parent.postMessage(probe.textContent, "*");
+};
 (async () => {
   const opened = [...document.querySelectorAll("details")];
   opened.forEach((details) => { details.open = true; });
@@ -87,18 +94,20 @@ const AFTER: &str = r#"
   const labels = [...document.querySelectorAll(".controls button")].map((of) => of.ariaLabel);
   const ambiguous = labels.filter((label, i) => !label || labels.indexOf(label) !== i);
   const width = document.documentElement.scrollWidth;
-  const probe = document.createElement("pre");
-  probe.id = "probe";
-  probe.textContent = JSON.stringify({
+  done({
     found, violations, resources, plots, rows, files, width, height: document.body.scrollHeight,
     unreachable, ambiguous, bare, hidden,
     pwned: window.pwned ?? null,
   });
-  document.body.append(probe);
-})().catch((error) => {
+})().catch((error) => done({ failed: String(error), found }));
+"#;
+
+/// Takes the result out of a frame, into the page around it.
+const FRAME: &str = r#"
+window.addEventListener("message", ({ data }) => {
   const probe = document.createElement("pre");
   probe.id = "probe";
-  probe.textContent = JSON.stringify({ failed: String(error), found });
+  probe.textContent = data;
   document.body.append(probe);
 });
 "#;
@@ -135,8 +144,26 @@ impl Page {
         Page { directory, html: String::from_utf8(out).expect("a page is UTF-8") }
     }
 
+    /// Loads the page in a frame of that width, as no window of a desktop is as narrow as a phone,
+    /// and returns what the scripts around it found.
+    fn probe_at(&self, width: u64) -> Value {
+        let file = self.directory.join("framed.html");
+        let frame = format!(
+            "<body><iframe src=\"probed.html\" width=\"{width}\" height=\"900\"></iframe>\
+             <script>{FRAME}</script></body>"
+        );
+        self.write_probed();
+        fs::write(&file, frame).expect("a file");
+        self.read_probe(&file, &[])
+    }
+
     /// Loads the page with the scripts around it, and returns what they found.
     fn probe(&self, flags: &[&str]) -> Value {
+        let file = self.write_probed();
+        self.read_probe(&file, flags)
+    }
+
+    fn write_probed(&self) -> PathBuf {
         let (head, body) = (format!("<head><script>{BEFORE}</script>"), "</body>");
         let probed = self.html.replacen("<head>", &head, 1);
         let end = probed.rfind(body).expect("a body");
@@ -145,7 +172,11 @@ impl Page {
         let probed = format!("{}{scripts}{}", &probed[..end], &probed[end..]);
         let file = self.directory.join("probed.html");
         fs::write(&file, probed).expect("a file");
-        let dom = browse(&self.directory, flags, &["--dump-dom"], &file);
+        file
+    }
+
+    fn read_probe(&self, file: &Path, flags: &[&str]) -> Value {
+        let dom = browse(&self.directory, flags, &["--dump-dom"], file);
         let dom = String::from_utf8(dom).expect("a page is UTF-8");
         let start = dom.rfind("<pre id=\"probe\">").expect("a result in the page");
         let text = &dom[start + "<pre id=\"probe\">".len()..];
@@ -365,7 +396,7 @@ fn a_phone_needs_no_sideways_scrolling() {
         Page::of_report("phone-sweep", &Report::of_study(&studies::sweep())),
     ];
     for page in pages {
-        let probe = page.probe(&["--window-size=390,900"]);
+        let probe = page.probe_at(390);
         assert!(probe["width"].as_u64() <= Some(390), "{}", probe["width"]);
         assert_eq!(probe["hidden"], Value::Array(Vec::new()));
     }
@@ -389,8 +420,8 @@ fn every_axis_has_two_labels() {
     let mut document = fine(Fixture::open_loop(20_000)).evidence().document();
     document.server = Some(ServerSection { commands, ..Default::default() });
     let page = Page::of("axes", &document);
-    for width in ["--window-size=390,900", "--window-size=1000,900"] {
-        let probe = page.probe(&[width]);
+    for width in [390, 1000] {
+        let probe = page.probe_at(width);
         let plots = probe["plots"].as_array().expect("plots");
         assert!(plots.iter().any(|plot| plot["name"] == "command-3"), "{plots:?}");
         assert_eq!(probe["bare"], Value::Array(Vec::new()), "{width}");

@@ -173,7 +173,7 @@ pub fn exact_duration(ns: u64) -> String {
 }
 
 /// Formats a duration for reading: without rounding if it has at most three decimals in its own
-/// unit (`90 s`, `1.5 s`), else rounded (`54.3 s`).
+/// unit (`90 s`, `1.5 s`), else rounded (`54.33 s`).
 pub fn plain_duration(ns: u64) -> String {
     let own = UNITS.into_iter().find(|unit| ns >= unit.ns).unwrap_or(NANOSECONDS);
     match (ns % own.ns * 1000).is_multiple_of(own.ns) {
