@@ -3,6 +3,18 @@
 //! Workers record into a [`Tally`], results are read from a [`Histogram`], and a
 //! [`SparseHistogram`] is sent between threads. All three keep the exact minimum, maximum and sum
 //! beside the buckets.
+//!
+//! ```
+//! use weir_histogram::{Histogram, Tally};
+//!
+//! let mut worker = Tally::new();
+//! (1..=1_000).for_each(|ms| worker.record(ms * 1_000_000));
+//! let mut all = Histogram::new();
+//! all.add_tally(&worker);
+//! assert_eq!(all.exact().max_ns, 1_000_000_000);
+//! let p99 = all.percentile(99.0).expect("there are values");
+//! assert!((990_000_000..=991_000_000).contains(&p99));
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -3,6 +3,21 @@
 //!
 //! This crate opens no file, runs no command and knows no URL's parts: it turns text into rows, and
 //! numbers of slots into numbers of rows.
+//!
+//! ```
+//! use std::io::Cursor;
+//!
+//! use weir_list::{ListFormat, RowReader};
+//!
+//! let text = "GET http://h/items\n\nDELETE http://h/items/7\nX-Reason: sold\n";
+//! let mut rows = RowReader::open(Cursor::new(text), ListFormat::named("vegeta"))?;
+//! let first = rows.take()?.expect("a row");
+//! assert_eq!((first.method.as_deref(), &*first.target), (Some("GET"), "http://h/items"));
+//! let second = rows.take()?.expect("another");
+//! assert_eq!(second.headers, [("X-Reason".to_owned(), "sold".to_owned())]);
+//! assert!(rows.take()?.is_none());
+//! # Ok::<(), weir_list::RowError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod encoding;

@@ -3,6 +3,15 @@
 //! Everything here is a function of a [`Document`](weir_result::Document), fresh or loaded, or of
 //! the [`Figures`](dialect::Figures) of a run that is reported as wrk and wrk2 do. This crate
 //! measures nothing, reads nothing from the machine and probes no terminal.
+//!
+//! ```
+//! let page = weir_report::exporters::of_extension("html").expect("a format");
+//! let table = weir_report::Exporter::named("csv")?;
+//! assert_eq!((page.name, table.extension), ("html", "csv"));
+//! # Ok::<(), String>(())
+//! ```
+//!
+//! [`Exporter::write`] writes a document in such a format.
 #![forbid(unsafe_code)]
 
 pub mod annotation;

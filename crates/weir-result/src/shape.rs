@@ -3,7 +3,6 @@
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use weir_text::{brief, brief_json};
 
 /// A field of JSON text that is missing, unknown, of another type, or broken.
@@ -46,11 +45,6 @@ pub(crate) fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ShapeEr
     let value = serde_path_to_error::deserialize(&mut json)?;
     json.end()?;
     Ok(value)
-}
-
-/// Reads a value from a tree of JSON.
-pub(crate) fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ShapeError> {
-    serde_path_to_error::deserialize(value).map_err(ShapeError::from)
 }
 
 /// Converts the entries of a list. The error has the name of the list and the entry's index.

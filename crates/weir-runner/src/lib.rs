@@ -4,6 +4,19 @@
 //! plans it, checks the target, carries out the load and returns its [`weir_result::Document`];
 //! [`LocalRunner`] does so on this machine. An [`Observer`] sees the progress, [`Interrupts`] end
 //! the run. This crate parses no command line, prints nothing and never ends the process.
+//!
+//! ```
+//! use weir_runner::{LoadSpec, LocalRunner, RunSpec, Silent};
+//!
+//! let server = weir_serve::spawn(weir_serve::ServeOptions::default())?;
+//! let mut spec = RunSpec::new(format!("http://{}/", server.endpoint()));
+//! spec.load = LoadSpec { connections: 2, requests: Some(100), ..LoadSpec::default() };
+//! let finished = LocalRunner::default().run(&spec, &mut Silent)?;
+//! assert_eq!(finished.document.accounting.ok, 100);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The example `embed` prints the report of such a run, and judges it.
 #![forbid(unsafe_code)]
 
 mod access;

@@ -196,7 +196,9 @@ fn of_older(mut value: Value) -> Result<Stored, LoadError> {
             assertions.extend(texts.map(str::to_owned));
         }
     }
-    let document: Document = shape::from_value(value).map_err(LoadError::Shape)?;
+    // Through text: a reader of values would compile every type's reading once more.
+    let text = serde_json::to_vec(&value).expect("JSON is text");
+    let document: Document = shape::from_slice(&text).map_err(LoadError::Shape)?;
     let recorded = Recorded::of_document(&document).map_err(LoadError::Content)?;
     let derived = derive(document, &recorded).map_err(LoadError::Broken)?;
     Ok(Stored::Older { document: Box::new(derived), assertions })
