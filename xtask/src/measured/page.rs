@@ -11,8 +11,6 @@ pub struct Page {
     pub path: &'static str,
     /// Directory of the entries' files, from the root of the repository.
     pub directory: &'static str,
-    /// Task that measures: `accuracy` or `bench`.
-    pub task: &'static str,
     introduction: &'static str,
     /// Names of all entries, with blanks between them, in the order of the page. An entry named
     /// like another with a suffix, `V5-tls`, is a variant, which the other's section tells.
@@ -26,7 +24,6 @@ pub const PAGES: [&Page; 2] = [&ACCURACY, &PERFORMANCE];
 pub const ACCURACY: Page = Page {
     path: "docs/ACCURACY.md",
     directory: "docs/measured/accuracy",
-    task: "accuracy",
     introduction: "\
 # Accuracy
 
@@ -34,8 +31,8 @@ weir's figures beside a truth that is known without weir: from theory, or from t
 The cases are specified in [METHOD 2.1](../METHOD.md). Client and server share one machine, over
 loopback. Where a figure needs an otherwise idle machine and had none, the case is not judged.
 
-`cargo xtask accuracy` measures all cases and writes this page; the command below a section measures
-one. Its data have all tables, the expected values, the machine and what else it did.
+`cargo xtask accuracy` measures all cases and writes this page; `--only V2` measures one. The data
+have all tables, the expected values, the machine and what else it did.
 ",
     entries: "\
         V2 V2-tls V2-http2 V3 V4 V5 V5-tls V5-http2 V6 V7 V8 V9 V10 V10-tls V10-http2 V11 V11-tls
@@ -48,7 +45,6 @@ one. Its data have all tables, the expected values, the machine and what else it
 pub const PERFORMANCE: Page = Page {
     path: "docs/PERFORMANCE.md",
     directory: "docs/measured/performance",
-    task: "bench",
     introduction: "\
 # Performance
 
@@ -59,8 +55,8 @@ sides run within seconds of each other, in an order that changes. In brackets is
 comes, with kernel timestamps on a sample of connections, health sampling and verdict. Nothing is
 pinned in `defaults`; in all others the clients share one CPU.
 
-`cargo xtask bench` measures all cases and writes this page; the command below a section measures
-one. Its data have all tables, the load, the machine and what else it did.
+`cargo xtask bench` measures all cases and writes this page; `--only tls` measures one. The data
+have all tables, the load, the machine and what else it did.
 ",
     entries: "\
         defaults depth pipelining bodies close tls http2 pacing connections million endurance
@@ -99,11 +95,9 @@ impl Page {
         let Entry { id, title, question, summary, .. } = entry;
         let summary = summary.as_ref().map(|table| format!("\n{}", table.in_markdown()));
         let summary = summary.unwrap_or_default();
-        let (task, verdict, origin) = (self.task, verdict(entry), self.origin(entry));
-        format!(
-            "\n## {id}: {title}\n\n{question} {verdict}\n{summary}\n\
-             `cargo xtask {task} --only {id}`: {origin}\n"
-        )
+        let verdict = verdict(entry);
+        let origin = self.origin(entry);
+        format!("\n## {id}: {title}\n\n{question} {verdict}\n{summary}\n{origin}\n")
     }
 
     fn variant(&self, entry: &Entry) -> String {
@@ -153,7 +147,6 @@ mod tests {
     const PAGE: Page = Page {
         path: "docs/A.md",
         directory: "docs/measured/a",
-        task: "accuracy",
         introduction: "# A\n",
         entries: "V1 V1-tls V2",
     };
@@ -180,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_have_question_verdict_table_and_command() {
+    fn sections_have_question_verdict_table_and_data() {
         let mut first = entry("V1");
         let mut table = Table::new(&["a"]);
         table.row(&["1"]);
@@ -188,7 +181,7 @@ mod tests {
         first.tables = vec![table, Table::new(&["hidden"])];
         let page = text(&[first, entry("V1-tls")]);
         let expected = "# A\n\n## V1: time\n\nDoes it fly? **As expected.** It flew 3 times.\n\n\
-            | a |\n|---|\n| 1 |\n\n`cargo xtask accuracy --only V1`: \
+            | a |\n|---|\n| 1 |\n\n\
             [data](measured/a/V1.json), 2026-01-02, commit abc1234.\n\n\
             - V1-tls: **As expected.** It flew 3 times. \
             [data](measured/a/V1-tls.json), 2026-01-02, commit abc1234.\n\n\
