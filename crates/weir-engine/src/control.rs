@@ -74,6 +74,8 @@ pub struct Control {
     /// True if the schedule starts when [`Control::begin_at`] says so.
     is_held: bool,
     stop_at: AtomicU64,
+    /// End of the lease under which the load runs; [`Nanos::MAX`] without one.
+    lease_until: AtomicU64,
     pub(crate) waker: Option<Waker>,
     watches: Box<[CallbackWatch]>,
     /// Part of the plan that these workers carry out.
@@ -99,6 +101,7 @@ impl Control {
             not_before: Nanos::ZERO,
             is_held: false,
             stop_at: AtomicU64::new(u64::MAX),
+            lease_until: AtomicU64::new(u64::MAX),
             waker,
             watches: (0..workers).map(|_| CallbackWatch::default()).collect(),
             part: None,
@@ -214,6 +217,26 @@ impl Control {
     pub fn stop_exactly_at(&self, at: Nanos) {
         self.stop_at.fetch_min(at.0, Ordering::AcqRel);
         self.wake_all();
+    }
+
+    /// Lets the load run until a time, unless a later one is known. A lease that has ended by `now`
+    /// is not renewed: the load is stopped at its end, however late that is noticed.
+    pub fn renew_lease(&self, now: Nanos, until: Nanos) {
+        let renewed = |known: u64| match known {
+            u64::MAX => Some(until.0),
+            known => (now.0 < known).then_some(known.max(until.0)),
+        };
+        // One that has ended stays as it is.
+        let _ended = self.lease_until.fetch_update(Ordering::AcqRel, Ordering::Acquire, renewed);
+    }
+
+    /// Stops the load at the end of its lease, if that has come.
+    #[inline]
+    pub(crate) fn check_lease(&self, now: Nanos) {
+        let until = self.lease_until.load(Ordering::Relaxed);
+        if now.0 >= until && self.stop_at().0 > until {
+            self.stop_exactly_at(Nanos(until));
+        }
     }
 
     /// Returns the time at which the run stops, [`Nanos::MAX`] if no stop is requested.

@@ -20,6 +20,10 @@ pub trait HeldLoad: Debug + Send + Sync {
 
     /// Sets its start, in nanoseconds of CLOCK_MONOTONIC. The first call decides.
     fn begin_at(&self, monotonic_ns: u64);
+
+    /// Lets it run until a time, in nanoseconds of CLOCK_MONOTONIC. Once that has come, no later
+    /// one renews it.
+    fn renew_lease(&self, _until_ns: u64) {}
 }
 
 /// The load of an engine.
@@ -38,6 +42,11 @@ impl HeldLoad for EngineLoad {
         let after_ns = monotonic_ns.saturating_sub(self.clock.epoch_monotonic_ns());
         self.control.begin_at(Nanos(after_ns));
     }
+
+    fn renew_lease(&self, until_ns: u64) {
+        let after_ns = until_ns.saturating_sub(self.clock.epoch_monotonic_ns());
+        self.control.renew_lease(self.clock.now(), Nanos(after_ns));
+    }
 }
 
 impl StartGate {
@@ -52,6 +61,14 @@ impl StartGate {
     pub fn begin_at(&self, monotonic_ns: u64) {
         if let Some(load) = self.held().filter(|load| load.awaits_start()) {
             load.begin_at(monotonic_ns);
+        }
+    }
+
+    /// Lets the load run until a time, in nanoseconds of CLOCK_MONOTONIC, and not longer: it sends
+    /// nothing afterwards, not even what fell due while its process did not run.
+    pub fn renew_lease(&self, until_ns: u64) {
+        if let Some(load) = self.held() {
+            load.renew_lease(until_ns);
         }
     }
 

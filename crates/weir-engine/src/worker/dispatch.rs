@@ -24,6 +24,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// wait submits it without reading the clock around it.
     pub(super) fn dispatch(&mut self, mut now: Nanos) {
         self.source.is_behind = false;
+        // After a pause of the process this is the first thing that happens before a request.
+        self.control.check_lease(now);
         while self.stage.is_sending {
             if let Some(stop_at) = self.control.stop_requested() {
                 self.check_stop(stop_at);

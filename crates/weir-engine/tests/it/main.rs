@@ -11,6 +11,7 @@ mod frames;
 mod growth;
 mod h2;
 mod late_reads;
+mod leases;
 mod lists;
 mod messages;
 mod observers;
