@@ -13,6 +13,9 @@ const WORKING_EVERY_NS: u64 = 250_000_000;
 /// another one, in nanoseconds.
 const FORGOTTEN_NS: u64 = 2 * LEASE_NS;
 
+/// Time in which another process of the same name answers a claim, in nanoseconds.
+const CLAIM_NS: u64 = 500_000_000;
+
 /// A thing that an agent has to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentAction {
@@ -32,6 +35,8 @@ pub enum AgentAction {
     StopLoad,
     /// The result has arrived and may be forgotten.
     Forget,
+    /// End: another process has the name.
+    Yield,
 }
 
 /// State of an agent. Times are nanoseconds of its own CLOCK_MONOTONIC, and never run backwards.
@@ -44,6 +49,9 @@ pub struct Agent {
     /// The last run that this agent took part in: late messages of it start nothing.
     last: Option<RunId>,
     spoke_ns: Option<u64>,
+    incarnation: u64,
+    /// Until when another process of the name may answer; none afterwards.
+    claims_until_ns: Option<u64>,
 }
 
 /// The run that an agent takes part in.
@@ -73,11 +81,70 @@ impl Agent {
     /// clock.
     pub fn new(version: impl Into<String>, cpus: u32, clock: impl Into<String>) -> Agent {
         let (version, clock) = (version.into(), clock.into());
-        Agent { version, cpus, clock, work: None, last: None, spoke_ns: None }
+        Agent {
+            version,
+            cpus,
+            clock,
+            work: None,
+            last: None,
+            spoke_ns: None,
+            incarnation: 0,
+            claims_until_ns: None,
+        }
+    }
+
+    /// Claims the name for the process with this number: says so, and takes part in nothing until
+    /// another one had the time to answer.
+    pub fn claim(&mut self, now_ns: u64, incarnation: u64) -> Vec<AgentAction> {
+        self.incarnation = incarnation;
+        self.claims_until_ns = Some(now_ns + CLAIM_NS);
+        vec![AgentAction::Send(FromAgent::Claim)]
+    }
+
+    /// Handles a message of another process of the same name. One of the two ends: never one in a
+    /// run, of the others the one that has just started, or the one with the greater number.
+    pub fn met(&mut self, other: u64, message: &FromAgent) -> Vec<AgentAction> {
+        let is_claim = *message == FromAgent::Claim;
+        let is_first = self.incarnation < other;
+        let stays = match (&self.work, self.claims_until_ns) {
+            (Some(_), _) => true,
+            (None, Some(_)) => is_claim && is_first,
+            (None, None) => is_claim || (message.run().is_none() && is_first),
+        };
+        match (stays, is_claim, self.claims_until_ns) {
+            (false, ..) => vec![AgentAction::Yield],
+            (true, true, Some(_)) => vec![AgentAction::Send(FromAgent::Claim)],
+            (true, true, None) => vec![AgentAction::Send(self.state())],
+            (true, false, _) => Vec::new(),
+        }
     }
 
     /// Handles a message of the coordinator.
     pub fn receive(&mut self, now_ns: u64, message: ToAgent) -> Vec<AgentAction> {
+        // Messages that have waited for a process that did not run renew no lease that has ended.
+        let mut actions = self.expire(now_ns);
+        actions.extend(self.answer(now_ns, message));
+        actions
+    }
+
+    /// Returns the end of the lease under which a load is under way, or will begin: then it must
+    /// have stopped, whatever comes afterwards.
+    pub fn lease_until_ns(&self) -> Option<u64> {
+        let work = self.work.as_ref().filter(|work| work.step == Step::Loading)?;
+        Some(work.heard_ns + LEASE_NS)
+    }
+
+    fn expire(&mut self, now_ns: u64) -> Vec<AgentAction> {
+        match &mut self.work {
+            // A coordinator that is gone stops no load: each agent does so itself.
+            Some(work) if now_ns.saturating_sub(work.heard_ns) > LEASE_NS => {
+                work.stop(Ending::LeaseExpired)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn answer(&mut self, now_ns: u64, message: ToAgent) -> Vec<AgentAction> {
         match message {
             ToAgent::Probe { sent_ns } => {
                 let (received_ns, replied_ns) = (now_ns, now_ns);
@@ -145,12 +212,12 @@ impl Agent {
 
     /// Does what is due. To be called at least ten times a second.
     pub fn tick(&mut self, now_ns: u64) -> Vec<AgentAction> {
-        let mut actions = Vec::new();
+        if self.claims_until_ns.is_some_and(|until_ns| now_ns < until_ns) {
+            return Vec::new();
+        }
+        self.claims_until_ns = None;
+        let mut actions = self.expire(now_ns);
         if let Some(work) = &mut self.work {
-            // A coordinator that is gone stops no load: each agent does so itself.
-            if now_ns.saturating_sub(work.heard_ns) > LEASE_NS {
-                actions.extend(work.stop(Ending::LeaseExpired));
-            }
             // No release will come, and another coordinator may need the agent.
             if work.is_over() && now_ns.saturating_sub(work.heard_ns) > FORGOTTEN_NS {
                 self.last = self.work.take().map(|work| work.run);

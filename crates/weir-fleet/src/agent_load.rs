@@ -4,10 +4,10 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow};
 use weir_result::{Document, Interval, Plan};
 use weir_runner::{
-    Frame, HttpChoice, Interrupts, Observer, Phase, RunSpec, Runner, Silent, StartGate, sha256,
+    Frame, HttpChoice, Interrupts, Observer, Phase, RunSpec, Runner, Silent, StartGate,
 };
 use weir_sys::Signal;
 
@@ -15,12 +15,11 @@ use crate::agent_log::AgentLog;
 use crate::agent_rows::AgentRows;
 use crate::agent_runner::RunnerAtGate;
 use crate::bus::Bus;
-use crate::envelope::{progress_of, sealed};
+use crate::envelope::{progress_of, result_of, sealed};
 use crate::interval_store::IntervalStore;
 use crate::limits::{WatchPlace, check_spec};
 use crate::live::{AgentNews, AgentProgress};
 use crate::message::{Ending, Order, RunId, Sender};
-use crate::record::{SPECIFICATION, result_of};
 
 /// Where a run takes place: the bus, the run, and the agent.
 #[derive(Clone, Debug)]
@@ -112,7 +111,7 @@ impl AgentLoad {
             let kept = done.and_then(|document| {
                 place.log.measured(&place.run, &document);
                 let (text, name) = (serde_json::to_vec(&document)?, result_of(&place.sender.agent));
-                place.bus.keep(&place.run, &name, &text).context("the result is lost")
+                place.bus.deliver(&place.run, &name, &text).context("the result is lost")
             });
             // An agent that has given the load up listens no more.
             let _unheard = sender.send(LoadEnd { failure: kept.err().map(|e| format!("{e:#}")) });
@@ -127,6 +126,11 @@ impl AgentLoad {
     pub(crate) fn begin_at(&mut self, at_ns: u64) {
         self.gate.begin_at(at_ns);
         self.begins_ns = Some(at_ns);
+    }
+
+    /// Lets it run until a time of the own clock, unless an earlier one has come.
+    pub(crate) fn renew_lease(&self, until_ns: u64) {
+        self.gate.renew_lease(until_ns);
     }
 
     /// Ends it as a signal does.
@@ -168,12 +172,8 @@ fn carry_out(
     runner: &dyn Runner,
     interrupts: &Interrupts,
 ) -> Result<Document> {
-    let specification = place.bus.kept(&place.run, SPECIFICATION)?;
-    let specification = specification.context("the bus has no specification")?;
-    ensure!(
-        sha256(&specification) == order.work.specification,
-        "the specification on the bus is not the one of the order: it was altered"
-    );
+    let RunPlace { bus, run, sender, .. } = place;
+    let specification = bus.specification(&sender.agent, run, &order.work.specification)?;
     let mut spec = RunSpec::from_json(&specification)?;
     check_spec(&spec, WatchPlace::Agents)?;
     spec.part = Some(order.part);

@@ -6,19 +6,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use weir_text::setting::AGENT_PERMIT;
+use weir_text::setting::{AGENT_NAME, AGENT_PERMIT};
 
 use crate::agent::{Agent, AgentAction};
 use crate::agent_load::{AgentLoad, LoadEvent, RunPlace};
 use crate::agent_log::{AgentLog, LogWriter};
 use crate::agent_runner::RunnerAtGate;
 use crate::bus::{Bus, BusEvent, BusMessage};
-use crate::envelope::{from_agent, opened, sealed, to_agent};
+use crate::envelope::{ending_of, from_agent, opened, sealed, to_agent};
 use crate::identity::BusAccess;
 use crate::machine::incarnation;
 use crate::message::{FromAgent, Order, Sender, ToAgent};
 use crate::order::OrderGate;
-use crate::record::{ending_of, keep_aside};
+use crate::record::keep_aside;
 
 /// Longest time between two looks at the clock and the load.
 const TURN: Duration = Duration::from_millis(20);
@@ -79,7 +79,8 @@ impl AgentProcess {
         }
         let orders = OrderGate::of(settings.bus.identity.as_ref())?;
         let subject = to_agent(&settings.name);
-        let (bus, messages) = Bus::connect(&settings.bus, &settings.name, &[&subject])?;
+        let own = from_agent(&settings.name);
+        let (bus, messages) = Bus::connect(&settings.bus, &settings.name, &[&subject, &own])?;
         let agent = Agent::new(&settings.version, settings.cpus, settings.clock.clone());
         let (bus, load) = (Arc::new(bus), None);
         Ok(AgentProcess {
@@ -101,13 +102,18 @@ impl AgentProcess {
 
     /// Takes part in runs until `signal` returns the name of one, or until the first one is over. A
     /// load that is under way when the signal comes ends, and its result is handed over.
-    pub fn serve(mut self, signal: impl Fn() -> Option<String>) {
+    ///
+    /// # Errors
+    /// When another process takes part under its name.
+    pub fn serve(mut self, signal: impl Fn() -> Option<String>) -> Result<()> {
         let mut leaves_ns = None;
+        let claim = self.agent.claim(weir_sys::monotonic_ns(), self.incarnation);
+        claim.into_iter().for_each(|action| self.act(action));
         loop {
             let mut actions = match self.messages.recv_timeout(TURN) {
                 Ok(message) => self.receive(message),
                 Err(RecvTimeoutError::Timeout) => Vec::new(),
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
             let now_ns = weir_sys::monotonic_ns();
             actions.extend(self.poll(now_ns));
@@ -116,21 +122,37 @@ impl AgentProcess {
                 actions.extend(self.agent.interrupted(&name));
             }
             actions.extend(self.agent.tick(now_ns));
+            if actions.contains(&AgentAction::Yield) {
+                bail!(
+                    "another agent is on the bus as {}: each needs {AGENT_NAME}, or an identity, \
+                     of its own",
+                    self.settings.name
+                );
+            }
             let is_forgotten = actions.contains(&AgentAction::Forget);
             actions.into_iter().for_each(|action| self.act(action));
+            self.renew_lease();
             // Another run may have begun with the end of this one.
             if self.settings.is_once && is_forgotten && self.load.is_none() {
-                return;
+                return Ok(());
             }
             if leaves_ns.is_some_and(|at_ns| self.load.is_none() || now_ns >= at_ns) {
-                return;
+                return Ok(());
             }
         }
     }
 
-    fn receive(&mut self, BusMessage { at_ns, event }: BusMessage) -> Vec<AgentAction> {
+    fn receive(&mut self, BusMessage { at_ns, event, .. }: BusMessage) -> Vec<AgentAction> {
         self.log.bus(&event);
         let BusEvent::Received { subject, payload } = event else { return Vec::new() };
+        if subject == from_agent(&self.settings.name) {
+            return match opened::<FromAgent>(&subject, &payload) {
+                Some((of, message)) if of.incarnation != self.incarnation => {
+                    self.agent.met(of.incarnation, &message)
+                }
+                _ => Vec::new(),
+            };
+        }
         match opened::<ToAgent>(&subject, &payload) {
             Some((to, message)) if to.incarnation == self.incarnation => {
                 self.agent.receive(at_ns, message)
@@ -153,7 +175,7 @@ impl AgentProcess {
                 let actions = agent.ended(ending);
                 for action in &actions {
                     if let AgentAction::Send(FromAgent::Ended { run, ending, .. }) = action {
-                        keep_aside(bus, run, ending_of(name), ending);
+                        keep_aside(bus, Bus::deliver, run, ending_of(name), ending);
                     }
                 }
                 actions
@@ -178,6 +200,14 @@ impl AgentProcess {
                 self.load.iter().for_each(AgentLoad::stop);
             }
             AgentAction::Forget => self.load = None,
+            AgentAction::Yield => {}
+        }
+    }
+
+    /// Lets the load run as long as the lease does.
+    fn renew_lease(&self) {
+        if let (Some(load), Some(until_ns)) = (&self.load, self.agent.lease_until_ns()) {
+            load.renew_lease(until_ns);
         }
     }
 

@@ -2,26 +2,37 @@
 //! them, and of the runtime that they need. The runtime has one thread of its own, beside those of
 //! the load.
 
+mod inbox;
+mod offer;
+
 use std::fmt;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use async_nats::connection::State;
 use async_nats::jetstream::consumer::{AckPolicy, pull};
+use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::{Config, LastRawMessageErrorKind};
+use async_nats::jetstream::stream::{Config, DiscardPolicy, LastRawMessageErrorKind};
 use async_nats::jetstream::{self, ErrorCode};
-use async_nats::{Client, ConnectOptions, Event, Subscriber};
+use async_nats::{Client, ConnectOptions, Event, HeaderMap, Subscriber};
 use futures_util::StreamExt;
+use futures_util::future::join_all;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use weir_runner::credentials::{decoded, split_userinfo};
 use weir_text::setting::IDENTITY;
 
+use crate::envelope::left_by;
 use crate::identity::{AUTHORITY, BusAccess, CERTIFICATE, KEY, inbox_of};
+use inbox::Inbox;
+
+pub use inbox::{BusEvent, BusMessage};
+pub use offer::Offer;
 
 /// Time for the first connection to the bus.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -49,37 +60,28 @@ const STORE_AGAIN: Duration = Duration::from_millis(200);
 /// Number of messages that are read at once.
 const FETCHED: usize = 1_000;
 
-/// Begin of the name of a run's stream.
+/// Longest value that an agent may leave.
+const VALUE_MAX: usize = 64 << 20;
+
+/// Room of an agent on the bus in a run, in bytes: the first of these that the server grants.
+const ROOMS: [i64; 3] = [96 << 20, 24 << 20, 8 << 20];
+
+/// Room of the coordinator's own records of a run, in bytes.
+const RECORDS_ROOM: i64 = 4 << 20;
+
+/// Name of no agent: its place takes the room of all of them, to see that it is there.
+const ROOM_OF_ALL: &str = "$all";
+
+/// Time for a message to the server and back.
+const ECHO_WITHIN: Duration = Duration::from_secs(2);
+
+/// Begin of the name of a run's stream, and of those of its agents.
 const STREAM: &str = "WEIR_";
+const AGENT_STREAM: &str = "WEIRPART_";
 
 /// Time in which the server knows a message that was sent twice, and for which it keeps a run.
 const DUPLICATES_FOR: Duration = Duration::from_mins(10);
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
-
-/// A thing that the bus reports.
-#[derive(Clone, Debug)]
-pub struct BusMessage {
-    /// When it came, on CLOCK_MONOTONIC.
-    pub at_ns: u64,
-    /// The thing.
-    pub event: BusEvent,
-}
-
-/// Kinds of [`BusMessage`].
-#[derive(Clone, Debug)]
-pub enum BusEvent {
-    /// A message.
-    Received {
-        /// Its subject.
-        subject: String,
-        /// Its content.
-        payload: Vec<u8>,
-    },
-    /// The bus cannot be reached.
-    Away,
-    /// The bus can be reached again.
-    Back,
-}
 
 /// A connection to the bus, which connects again by itself.
 pub struct Bus {
@@ -116,7 +118,8 @@ impl Bus {
             .name("weir-bus".to_owned())
             .spawn(move || runtime.block_on(ended))
             .context("the thread of the bus cannot be started")?;
-        let (events, messages) = channel();
+        let (sender, messages) = channel();
+        let events = Inbox::of(sender);
         let options = options(name, access, events.clone());
         let address = &access.address;
         let connected = handle.block_on(async {
@@ -141,29 +144,72 @@ impl Bus {
 
     /// Sends a message that may be lost. While the bus is away it is.
     pub fn send(&self, subject: String, payload: Vec<u8>) {
-        if self.client.connection_state() == State::Connected {
+        if self.is_there() {
             let sending = self.client.publish(subject, payload.into());
             // A full queue is as good as a bus that is away.
             let _lost = self.handle.block_on(async { timeout(STORE_AGAIN, sending).await });
         }
     }
 
-    /// Makes the place of a run, in which values are kept.
+    /// Sends a message that names the subject of its answer.
+    pub fn send_for_answer(&self, subject: String, answer: String, payload: Vec<u8>) {
+        let sending = self.client.publish_with_reply(subject, answer, payload.into());
+        let _lost = self.handle.block_on(async { timeout(STORE_AGAIN, sending).await });
+    }
+
+    /// Makes the places of a run: one for the coordinator's records, and one for each agent, which
+    /// that agent alone writes. Each has a limit of its own, so none takes the room of another.
+    ///
+    /// The server confirms nothing that an agent writes: a confirmation goes to a subject that the
+    /// agent chooses, and would be written there in the server's name.
     ///
     /// # Errors
-    /// When the server has no JetStream, or does not answer.
-    pub fn open_run(&self, run: &str) -> Result<()> {
-        let config = Config {
-            name: stream_of(run),
-            subjects: vec![format!("weir.run.{run}.>")],
-            max_age: KEPT_FOR,
-            duplicate_window: DUPLICATES_FOR,
-            ..Config::default()
-        };
-        self.handle
-            .block_on(async { self.jetstream.get_or_create_stream(config).await })
-            .map(drop)
-            .context("the bus keeps nothing: JetStream is off, or has no room")
+    /// When the server has no JetStream or no room for all, or does not answer.
+    pub fn open_run(&self, run: &str, agents: &[&str]) -> Result<()> {
+        let records = Config { max_bytes: RECORDS_ROOM, ..place_of(run, None) };
+        self.handle.block_on(async {
+            let made = self.jetstream.get_or_create_stream(records).await;
+            made.context("the bus keeps nothing: JetStream is off, or has no room")?;
+            let room = self.granted_room(run, agents.len()).await?;
+            let made = join_all(agents.iter().map(|agent| {
+                let place = Config { max_bytes: room, ..place_of(run, Some(agent)) };
+                self.jetstream.get_or_create_stream(place)
+            }));
+            let refused = made.await.into_iter().find_map(Result::err);
+            match refused {
+                None => Ok(()),
+                Some(refused) => Err(refused).context("the bus has no place for each agent"),
+            }
+        })
+    }
+
+    /// Returns the room of each of these agents, all of which the server has at once. It compares
+    /// places that are made at the same time with its limit one by one, so one of their sum is made
+    /// before, and removed.
+    async fn granted_room(&self, run: &str, agents: usize) -> Result<i64> {
+        for room in ROOMS {
+            if self.has_room(run, room.saturating_mul(agents as i64)).await? {
+                return Ok(room);
+            }
+        }
+        let least = ROOMS[ROOMS.len() - 1].saturating_mul(agents as i64) >> 20;
+        bail!(
+            "the bus has no room for the results of {agents} agents ({least} MiB): free its disk, \
+             or raise max_file_store of nats-server"
+        )
+    }
+
+    async fn has_room(&self, run: &str, max_bytes: i64) -> Result<bool> {
+        let whole = Config { max_bytes, ..place_of(run, Some(ROOM_OF_ALL)) };
+        let name = whole.name.clone();
+        match self.jetstream.get_or_create_stream(whole).await {
+            Ok(_) => {
+                self.jetstream.delete_stream(name).await.context("room on the bus")?;
+                Ok(true)
+            }
+            Err(refused) if lacks_room(&refused) => Ok(false),
+            Err(refused) => Err(refused).context("room on the bus"),
+        }
     }
 
     /// Returns the names of the runs that have a place.
@@ -182,11 +228,64 @@ impl Bus {
         names.context("the runs that the bus keeps")
     }
 
-    /// Removes the place of a run and what it keeps.
+    /// Removes the places of a run and what they keep.
     pub fn remove_run(&self, run: &str) {
+        if !self.is_there() {
+            return;
+        }
+        let parts = format!("{AGENT_STREAM}{run}_");
+        let of_run = |name: &str| name == stream_of(run, None) || name.starts_with(&parts);
+        self.handle.block_on(self.remove_places(of_run));
+    }
+
+    async fn remove_places(&self, is_one: impl Fn(&str) -> bool) {
+        let mut names = self.jetstream.stream_names();
+        let mut removed = Vec::new();
+        while let Some(Ok(name)) = names.next().await {
+            removed.extend(is_one(&name).then_some(name));
+        }
         // The age limit removes a place that stays.
-        let _stays =
-            self.handle.block_on(async { self.jetstream.delete_stream(stream_of(run)).await });
+        let _stays = join_all(removed.iter().map(|name| self.jetstream.delete_stream(name))).await;
+    }
+
+    /// Leaves a value of an agent in its place. It is sent again until a message that follows it
+    /// has come back on the same connection: the server has it then, and stores it if there is
+    /// room.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached for a minute.
+    pub fn deliver(&self, run: &str, name: &str, value: &[u8]) -> Result<()> {
+        // A name that no other process can know: the server takes a second one for a repetition.
+        let id = self.client.new_inbox();
+        let chunks = chunks_of(value);
+        let attempts = async {
+            while !self.has_sent(run, name, &id, &chunks).await {
+                sleep(STORE_AGAIN).await;
+            }
+        };
+        let sent = self.handle.block_on(async { timeout(STORE_WITHIN, attempts).await });
+        sent.map_err(|_| anyhow!("the bus was not reached within a minute"))
+    }
+
+    async fn has_sent(&self, run: &str, name: &str, id: &str, chunks: &[Vec<u8>]) -> bool {
+        if !self.is_there() {
+            return false;
+        }
+        let connects = || self.client.statistics().connects.load(Ordering::Relaxed);
+        let before = connects();
+        let echo = async {
+            for (number, chunk) in chunks.iter().enumerate() {
+                let mut headers = HeaderMap::new();
+                headers.insert("Nats-Msg-Id", format!("{id}.{number}"));
+                let subject = format!("weir.run.{run}.{name}.{number}");
+                self.client.publish_with_headers(subject, headers, chunk.clone().into()).await?;
+            }
+            let subject = self.client.new_inbox();
+            let mut echo = self.client.subscribe(subject.clone()).await?;
+            self.client.publish(subject, Vec::new().into()).await?;
+            Ok::<_, anyhow::Error>(timeout(ECHO_WITHIN, echo.next()).await?.is_some())
+        };
+        matches!(echo.await, Ok(true)) && connects() == before
     }
 
     /// Keeps a value of a run. Sent again it is kept once.
@@ -194,16 +293,9 @@ impl Bus {
     /// # Errors
     /// When the bus does not confirm it within a minute.
     pub fn keep(&self, run: &str, name: &str, value: &[u8]) -> Result<()> {
-        let chunks: Vec<&[u8]> = match value.is_empty() {
-            true => vec![value],
-            false => value.chunks(CHUNK).collect(),
-        };
-        let digest = digest(value);
-        for (number, chunk) in chunks.iter().enumerate() {
-            let head = format!("{} {digest}\n", chunks.len());
-            let payload = [head.as_bytes(), chunk].concat();
-            let id = format!("{run}/{name}/{number}/{digest}");
-            self.keep_chunk(format!("weir.run.{run}.{name}.{number}"), &id, &payload)?;
+        for (number, chunk) in chunks_of(value).iter().enumerate() {
+            let id = format!("{run}/{name}/{number}/{}", digest(value));
+            self.keep_chunk(format!("weir.run.{run}.{name}.{number}"), &id, chunk)?;
         }
         Ok(())
     }
@@ -225,6 +317,44 @@ impl Bus {
         kept.map_err(|_| anyhow!("the bus did not confirm it within a minute"))
     }
 
+    /// True if the bus is reached.
+    pub(crate) fn is_there(&self) -> bool {
+        self.client.connection_state() == State::Connected
+    }
+
+    /// Returns a value that an agent has left, for which the server may need until a time.
+    ///
+    /// # Errors
+    /// When it is not there; a message that names the cause.
+    pub(crate) fn delivered(&self, run: &str, name: &str, until: Instant) -> Result<Vec<u8>> {
+        loop {
+            ensure!(self.is_there(), "the bus is not reached");
+            match self.kept(run, name) {
+                Ok(Some(value)) => return Ok(value),
+                other if Instant::now() >= until => {
+                    return other.and_then(|_| bail!("{}", self.lack_of(run, name)));
+                }
+                _ => self.handle.block_on(async { sleep(STORE_AGAIN).await }),
+            }
+        }
+    }
+
+    /// Returns why a value may be missing.
+    fn lack_of(&self, run: &str, name: &str) -> String {
+        let state = self.handle.block_on(async {
+            let stream = self.jetstream.get_stream(stream_of(run, agent_in(name))).await.ok()?;
+            let info = stream.cached_info();
+            Some((info.state.bytes, u64::try_from(info.config.max_bytes).ok()?))
+        });
+        match state {
+            None => "the bus keeps nothing: JetStream is off, or its disk is full".to_owned(),
+            Some((bytes, room)) if bytes + CHUNK as u64 >= room => {
+                format!("it has filled its room on the bus ({} MiB)", room >> 20)
+            }
+            Some(_) => "it is not on the bus".to_owned(),
+        }
+    }
+
     /// Returns a value that was kept; `None` if there is none.
     ///
     /// # Errors
@@ -234,7 +364,7 @@ impl Bus {
         let mut known = String::new();
         while number < count {
             let subject = format!("weir.run.{run}.{name}.{number}");
-            let Some(payload) = self.kept_chunk(run, &subject)? else {
+            let Some(payload) = self.kept_chunk(run, name, &subject)? else {
                 ensure!(number == 0, "{name}: part {number} of {count} is missing");
                 return Ok(None);
             };
@@ -243,6 +373,11 @@ impl Bus {
             chunk.digest.clone_into(&mut known);
             value.extend_from_slice(chunk.content);
             number += 1;
+            ensure!(
+                count <= VALUE_MAX / CHUNK && value.len() <= VALUE_MAX,
+                "{name} is longer than {} MiB",
+                VALUE_MAX >> 20
+            );
         }
         match digest(&value) == known {
             true => Ok(Some(value)),
@@ -262,16 +397,19 @@ impl Bus {
             ..pull::Config::default()
         };
         let payloads = self.handle.block_on(async {
-            let stream = self.jetstream.get_stream_no_info(stream_of(run)).await?;
+            let place = stream_of(run, agent_in(name));
+            let stream = self.jetstream.get_stream_no_info(place).await?;
             let consumer = stream.create_consumer(config).await?;
-            let mut payloads = Vec::new();
+            let (mut payloads, mut bytes) = (Vec::new(), 0);
             loop {
                 let known = payloads.len();
                 let mut some = consumer.fetch().max_messages(FETCHED).messages().await?;
                 while let Some(message) = some.next().await {
-                    payloads.push(message.map_err(|error| anyhow!("{error}"))?.payload.to_vec());
+                    let payload = message.map_err(|error| anyhow!("{error}"))?.payload.to_vec();
+                    bytes += payload.len();
+                    payloads.push(payload);
                 }
-                if payloads.len() == known {
+                if payloads.len() == known || bytes > VALUE_MAX {
                     return Ok::<_, anyhow::Error>(payloads);
                 }
             }
@@ -280,9 +418,10 @@ impl Bus {
         Ok(payloads.iter().filter_map(|payload| KeptChunk::of(payload)?.whole()).collect())
     }
 
-    fn kept_chunk(&self, run: &str, subject: &str) -> Result<Option<Vec<u8>>> {
+    fn kept_chunk(&self, run: &str, name: &str, subject: &str) -> Result<Option<Vec<u8>>> {
         self.handle.block_on(async {
-            let stream = self.jetstream.get_stream_no_info(stream_of(run)).await?;
+            let place = stream_of(run, agent_in(name));
+            let stream = self.jetstream.get_stream_no_info(place).await?;
             match stream.get_last_raw_message_by_subject(subject).await {
                 Ok(message) => Ok(Some(message.payload.to_vec())),
                 Err(error) => match error.kind() {
@@ -331,17 +470,17 @@ fn refusal(text: &str, access: &BusAccess) -> anyhow::Error {
 }
 
 /// Passes messages on, until there is no receiver.
-async fn pass_on(mut subscription: Subscriber, events: Sender<BusMessage>) {
+async fn pass_on(mut subscription: Subscriber, events: Inbox) {
     while let Some(message) = subscription.next().await {
         let (subject, payload) = (message.subject.to_string(), message.payload.to_vec());
-        if report(&events, BusEvent::Received { subject, payload }).is_err() {
+        if !events.receive(BusEvent::Received { subject, payload }) {
             return;
         }
     }
 }
 
 /// Returns the options of a connection that is never given up.
-fn options(name: &str, access: &BusAccess, events: Sender<BusMessage>) -> ConnectOptions {
+fn options(name: &str, access: &BusAccess, events: Inbox) -> ConnectOptions {
     let userinfo = split_userinfo(&access.address).1.map(decoded);
     let options = match userinfo.as_ref().and_then(|userinfo| userinfo.split_once(':')) {
         Some((user, password)) => {
@@ -353,12 +492,12 @@ fn options(name: &str, access: &BusAccess, events: Sender<BusMessage>) -> Connec
         Some(identity) => options
             .add_root_certificates(identity.file(AUTHORITY))
             .add_client_certificate(identity.file(CERTIFICATE), identity.file(KEY))
-            .custom_inbox_prefix(inbox_of(&identity.name))
             .require_tls(true),
         None => options,
     };
     options
         .name(name)
+        .custom_inbox_prefix(inbox_of(access.identity.as_ref().map_or(name, |it| &it.name)))
         .ping_interval(PING_EVERY)
         .connection_timeout(RECONNECT_WITHIN)
         .event_callback(move |event| {
@@ -368,7 +507,7 @@ fn options(name: &str, access: &BusAccess, events: Sender<BusMessage>) -> Connec
                 _ => None,
             };
             // Once the run is over there is no receiver.
-            let _unheard = event.map(|event| report(&events, event));
+            let _unheard = event.map(|event| events.receive(event));
             async {}
         })
         .reconnect_delay_callback(reconnect_delay)
@@ -381,12 +520,51 @@ fn reconnect_delay(attempts: usize) -> Duration {
     (RECONNECT_AGAIN * 2_u32.pow(further)).min(RECONNECT_SLOWEST)
 }
 
-fn report(events: &Sender<BusMessage>, event: BusEvent) -> Result<()> {
-    Ok(events.send(BusMessage { at_ns: weir_sys::monotonic_ns(), event })?)
+/// Returns the name of the place of a run's records, or of what one of its agents has left.
+fn stream_of(run: &str, agent: Option<&str>) -> String {
+    match agent {
+        None => format!("{STREAM}{run}"),
+        Some(agent) => format!("{AGENT_STREAM}{run}_{agent}"),
+    }
 }
 
-fn stream_of(run: &str) -> String {
-    format!("{STREAM}{run}")
+/// Returns the agent that leaves a value of this name; none for a record of the coordinator.
+fn agent_in(name: &str) -> Option<&str> {
+    name.split('.').nth(1)
+}
+
+/// Describes the place of a run's records, or of one of its agents.
+fn place_of(run: &str, agent: Option<&str>) -> Config {
+    let subjects = match agent {
+        None => vec![format!("weir.run.{run}.*.*")],
+        Some(agent) => vec![left_by(agent, run)],
+    };
+    Config {
+        name: stream_of(run, agent),
+        subjects,
+        no_ack: agent.is_some(),
+        discard: DiscardPolicy::New,
+        max_message_size: (CHUNK + 1_024) as i32,
+        max_age: KEPT_FOR,
+        duplicate_window: DUPLICATES_FOR,
+        ..Config::default()
+    }
+}
+
+fn lacks_room(error: &CreateStreamError) -> bool {
+    let lacks = [ErrorCode::INSUFFICIENT_RESOURCES, ErrorCode::STORAGE_RESOURCES_EXCEEDED];
+    matches!(error.kind(), CreateStreamErrorKind::JetStream(error)
+        if lacks.contains(&error.error_code()))
+}
+
+/// Cuts a value into messages, each with the number of all and the digest of the value.
+fn chunks_of(value: &[u8]) -> Vec<Vec<u8>> {
+    let chunks: Vec<&[u8]> = match value.is_empty() {
+        true => vec![value],
+        false => value.chunks(CHUNK).collect(),
+    };
+    let head = format!("{} {}\n", chunks.len(), digest(value));
+    chunks.iter().map(|chunk| [head.as_bytes(), chunk].concat()).collect()
 }
 
 /// Digest of a value: what was stored is what was sent.

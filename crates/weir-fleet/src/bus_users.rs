@@ -1,9 +1,8 @@
 //! The configuration of a nats-server that knows identities, and takes from each only what its role
 //! needs.
 
-use crate::envelope::{from_agent, progress_of, to_agent};
+use crate::envelope::{FROM_ASKING, asking_of, from_agent, left_by, progress_of, to_agent};
 use crate::identity::{AUTHORITY, CERTIFICATE, IdentityFile, KEY, Role, domain_name, inbox_of};
-use crate::record::{ending_of, intervals_of, result_of};
 
 /// File with the users, which the configuration includes.
 pub(crate) const USERS: &str = "users.conf";
@@ -34,14 +33,25 @@ fn user(IdentityFile { role, name }: &IdentityFile) -> String {
     let inbox = format!("{}.>", inbox_of(name));
     let (says, hears) = match role {
         Role::Coordinator => (
-            vec![to_agent("*"), "weir.run.>".to_owned(), "$JS.API.>".to_owned()],
-            vec![from_agent("*"), progress_of("*"), inbox],
+            // The specification goes to the inboxes of agents, and a value to its own comes back.
+            vec![
+                to_agent("*"),
+                "weir.run.>".to_owned(),
+                "$JS.API.>".to_owned(),
+                format!("{}.>", inbox_of("*")),
+            ],
+            vec![from_agent("*"), progress_of("*"), FROM_ASKING.to_owned(), inbox],
         ),
         Role::Agent => {
-            let kept = [result_of(name), ending_of(name), intervals_of(name)];
-            let kept = kept.map(|kept| format!("weir.run.*.{kept}.>"));
-            let own = [from_agent(name), progress_of(name), "$JS.API.STREAM.MSG.GET.*".to_owned()];
-            (own.into_iter().chain(kept).collect(), vec![to_agent(name), inbox])
+            // Nothing of JetStream's API: its answers are written to any subject that they name.
+            let says = vec![
+                from_agent(name),
+                progress_of(name),
+                asking_of(name),
+                inbox.clone(),
+                left_by(name, "*"),
+            ];
+            (says, vec![to_agent(name), from_agent(name), inbox])
         }
         Role::Viewer => (Vec::new(), vec![from_agent("*"), progress_of("*")]),
     };

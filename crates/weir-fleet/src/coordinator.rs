@@ -7,6 +7,7 @@ use crate::clock::ClockEstimate;
 use crate::member::{Member, MemberEnd, MemberProgress, MemberResult, SILENCE_NS, probe_every_ns};
 use crate::message::{AgentFacts, FromAgent, Order, PROTOCOL, RunId, RunWork, Sender, ToAgent};
 use crate::record::AgentRecord;
+use crate::run_phase::{RunPhase, Timers};
 use crate::weights::AgentWeights;
 
 /// Probes of each clock before the begin, and the time between two of one clock during the load, in
@@ -40,6 +41,18 @@ const GIVING_UP_NS: u64 = 1_000_000_000;
 /// Time without a message of an agent's process after which another one of its name has taken its
 /// place, in nanoseconds: a process in a run says something four times as often.
 const REPLACED_AFTER_NS: u64 = 1_000_000_000;
+
+/// Time without the bus after which a run that has not begun is given up, and after which one whose
+/// load has begun is over, in nanoseconds: by then every agent has ended its load by itself, and
+/// forgets the run. After a signal the end of a load is awaited for [`SILENCE_NS`] alone.
+const BUS_AWAY_BEFORE_NS: u64 = LEASE_NS;
+const BUS_AWAY_NS: u64 = 2 * LEASE_NS;
+
+/// Time in which an agent that is told to stop hands over what it measured, in nanoseconds.
+const STOPPED_WITHIN_NS: u64 = 30_000_000_000;
+
+/// Most agents that are known at once.
+const PRESENT_MAX: usize = 10_000;
 
 /// Consequence of the loss of an agent during the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +101,9 @@ impl Settings {
 pub enum CoordinatorAction {
     /// Send a message to an agent.
     Send(Sender, ToAgent),
-    /// The run did not take place, and nothing was sent to the target; messages for the user.
+    /// The bus has been away for 3 s: the user should know why nothing happens.
+    WarnAway,
+    /// The run did not take place, and no load was sent; messages for the user.
     NotStarted(Vec<String>),
     /// The run is over. Members are in the order of their parts.
     Finished(Vec<MemberResult>),
@@ -100,11 +115,15 @@ pub struct Coordinator {
     settings: Settings,
     phase: RunPhase,
     present: BTreeMap<String, Present>,
-    /// Agents that take part in runs of others.
-    busy: BTreeMap<String, RunId>,
+    /// Agents that take part in runs of others, and when each was heard last.
+    busy: BTreeMap<String, (RunId, u64)>,
     members: Vec<Member>,
     timers: Timers,
-    is_bus_away: bool,
+    /// Since when the bus is away; none while it is there.
+    away_from_ns: Option<u64>,
+    has_warned: bool,
+    is_interrupted: bool,
+    has_ordered: bool,
     /// Until when the clocks must be known well enough; none before all agents are ready.
     clocks_until_ns: Option<u64>,
     /// Longest time from the begin of the load to its end.
@@ -121,51 +140,6 @@ struct Present {
     heard_ns: u64,
 }
 
-#[derive(Debug)]
-enum RunPhase {
-    Gathering {
-        until_ns: u64,
-    },
-    /// The agents are chosen, and the run is being planned for them.
-    Gathered,
-    Preparing {
-        until_ns: u64,
-    },
-    /// All are ready, and are asked to begin at a time.
-    Arming {
-        at_ns: u64,
-    },
-    /// All have answered: each begins, unless it cannot be told so.
-    Loading {
-        at_ns: u64,
-        is_stopping: bool,
-    },
-    GivingUp {
-        until_ns: u64,
-        reasons: Vec<String>,
-    },
-    Over,
-}
-
-/// When something repeated is due next.
-#[derive(Debug, Default)]
-struct Timers {
-    repeat_ns: u64,
-    alive_ns: u64,
-    clocks_ns: u64,
-}
-
-impl Timers {
-    /// True if what `next_ns` tells is due; it is due again after `every_ns`.
-    fn is_due(next_ns: &mut u64, now_ns: u64, every_ns: u64) -> bool {
-        let is_due = now_ns >= *next_ns;
-        if is_due {
-            *next_ns = now_ns + every_ns;
-        }
-        is_due
-    }
-}
-
 impl Coordinator {
     /// Begins a run: waits for its agents.
     pub fn new(now_ns: u64, settings: Settings) -> Coordinator {
@@ -176,7 +150,10 @@ impl Coordinator {
             busy: BTreeMap::new(),
             members: Vec::new(),
             timers: Timers::default(),
-            is_bus_away: false,
+            away_from_ns: None,
+            has_warned: false,
+            is_interrupted: false,
+            has_ordered: false,
             clocks_until_ns: None,
             load_ns: 0,
             work: RunWork::default(),
@@ -207,6 +184,16 @@ impl Coordinator {
         }
     }
 
+    /// Returns the number of agents that the run needs.
+    pub(crate) fn agents(&self) -> usize {
+        self.settings.agents as usize
+    }
+
+    /// Returns the agent that was asked to look at the target before the load, if one was.
+    pub(crate) fn probing_agent(&self) -> Option<&str> {
+        self.members.first().filter(|_| self.has_ordered).map(|it| it.sender.agent.as_str())
+    }
+
     /// Returns the begin of the load on the coordinator's clock, once it is agreed.
     pub fn begins_at_ns(&self) -> Option<u64> {
         match self.phase {
@@ -229,19 +216,15 @@ impl Coordinator {
 
     /// Handles a message of an agent.
     pub fn receive(&mut self, now_ns: u64, sender: Sender, message: FromAgent) {
-        if let FromAgent::Hello(hello) = &message {
-            let Sender { agent, incarnation } = sender.clone();
-            let hello = hello.clone();
-            self.busy.remove(&agent);
-            self.present.insert(agent, Present { incarnation, hello, heard_ns: now_ns });
-        }
-        if let Some(other) = message.run().filter(|run| **run != self.settings.run) {
-            self.busy.insert(sender.agent.clone(), other.clone());
-        }
+        self.note_presence(now_ns, &sender, &message);
+        let counts = self.phase.admits(&message);
         let of_name = |member: &&mut Member| member.sender.agent == sender.agent;
         let Some(member) = self.members.iter_mut().find(of_name) else { return };
         if member.sender == sender {
-            member.receive(now_ns, &self.settings.run, message);
+            member.hear(now_ns);
+            if counts {
+                member.receive(now_ns, &self.settings.run, message);
+            }
         } else if let (FromAgent::Hello(hello), true) =
             (message, member.quiet_ns(now_ns) > REPLACED_AFTER_NS)
         {
@@ -259,22 +242,41 @@ impl Coordinator {
         }
     }
 
-    /// Notes that the bus cannot be reached. Until it is back no agent is given up: none could be
-    /// heard.
-    pub fn bus_lost(&mut self) {
-        self.is_bus_away = true;
+    /// Notes who is there, and who takes part in another run.
+    fn note_presence(&mut self, now_ns: u64, sender: &Sender, message: &FromAgent) {
+        let Sender { agent, incarnation } = sender;
+        let is_known = self.present.contains_key(agent) || self.busy.contains_key(agent);
+        if !is_known && self.present.len() + self.busy.len() >= PRESENT_MAX {
+            return;
+        }
+        if let FromAgent::Hello(hello) = message {
+            let (incarnation, hello) = (*incarnation, hello.clone());
+            self.busy.remove(agent);
+            self.present.insert(agent.clone(), Present { incarnation, hello, heard_ns: now_ns });
+        }
+        if let Some(other) = message.run().filter(|run| **run != self.settings.run) {
+            self.busy.insert(agent.clone(), (other.clone(), now_ns));
+        }
+    }
+
+    /// Notes that the bus cannot be reached. For a while no agent is given up: none could be heard.
+    pub fn bus_lost(&mut self, now_ns: u64) {
+        self.away_from_ns.get_or_insert(now_ns);
     }
 
     /// Notes that the bus can be reached again.
     pub fn bus_back(&mut self, now_ns: u64) {
-        self.is_bus_away = false;
+        (self.away_from_ns, self.has_warned) = (None, false);
         self.members.iter_mut().for_each(|member| member.excuse(now_ns));
     }
 
     /// Ends the run because of a signal.
     pub fn interrupt(&mut self, now_ns: u64) {
+        self.is_interrupted = true;
         match &mut self.phase {
-            RunPhase::Loading { is_stopping, .. } => *is_stopping = true,
+            RunPhase::Loading { stopping_from_ns, .. } => {
+                stopping_from_ns.get_or_insert(now_ns);
+            }
             RunPhase::GivingUp { .. } | RunPhase::Over => {}
             _ => self.give_up(now_ns, vec!["interrupted before the load".to_owned()]),
         }
@@ -282,8 +284,8 @@ impl Coordinator {
 
     /// Does what is due. To be called at least thirty times a second.
     pub fn tick(&mut self, now_ns: u64) -> Vec<CoordinatorAction> {
-        if self.is_bus_away {
-            return Vec::new();
+        if let Some(from_ns) = self.away_from_ns {
+            return self.await_bus(now_ns, from_ns);
         }
         match self.phase {
             RunPhase::Gathering { until_ns } => self.gather(now_ns, until_ns),
@@ -293,6 +295,36 @@ impl Coordinator {
             RunPhase::Gathered | RunPhase::GivingUp { .. } | RunPhase::Over => {}
         }
         self.messages(now_ns)
+    }
+
+    /// Waits for the bus, and ends the run with what is known once it has been away for too long.
+    fn await_bus(&mut self, now_ns: u64, from_ns: u64) -> Vec<CoordinatorAction> {
+        let away_ns = now_ns.saturating_sub(from_ns);
+        let (is_loading, is_over) =
+            (matches!(self.phase, RunPhase::Loading { .. }), matches!(self.phase, RunPhase::Over));
+        let limit_ns = match (is_loading, self.is_interrupted) {
+            (_, true) => SILENCE_NS,
+            (true, false) => BUS_AWAY_NS,
+            (false, false) => BUS_AWAY_BEFORE_NS,
+        };
+        let mut actions = Vec::new();
+        if away_ns > SILENCE_NS && !self.has_warned && !is_over {
+            self.has_warned = true;
+            actions.push(CoordinatorAction::WarnAway);
+        }
+        if away_ns <= limit_ns || is_over {
+            return actions;
+        }
+        if !is_loading && !matches!(self.phase, RunPhase::GivingUp { .. }) {
+            let away_s = away_ns / 1_000_000_000;
+            self.give_up(now_ns, vec![format!("the bus has not been reached for {away_s} s")]);
+        }
+        for member in &mut self.members {
+            let heard_ns = member.heard_ns;
+            member.advance(MemberProgress::Over(MemberEnd::Lost { heard_ns }));
+        }
+        actions.push(self.end());
+        actions
     }
 
     /// Chooses the agents once enough are there.
@@ -324,8 +356,10 @@ impl Coordinator {
                      this is weir {version}, version {PROTOCOL}"
                 )
             });
-            let busy = self.busy.iter();
-            let busy = busy.map(|(agent, run)| format!("agent {agent} takes part in run {run}"));
+            let is_recent = |heard_ns: u64| now_ns.saturating_sub(heard_ns) <= SILENCE_NS;
+            let busy = self.busy.iter().filter(|(_, (_, heard_ns))| is_recent(*heard_ns));
+            let busy =
+                busy.map(|(agent, (run, _))| format!("agent {agent} takes part in run {run}"));
             let reasons = [text].into_iter().chain(unfit).chain(busy).collect();
             self.give_up(now_ns, reasons);
         }
@@ -402,7 +436,7 @@ impl Coordinator {
             self.give_up(now_ns, reasons);
         } else if self.members.iter().all(|member| member.progress == MemberProgress::Armed) {
             self.members.iter_mut().for_each(|member| member.advance(MemberProgress::Loading));
-            self.phase = RunPhase::Loading { at_ns, is_stopping: false };
+            self.phase = RunPhase::Loading { at_ns, stopping_from_ns: None };
         } else if now_ns + ARMED_BEFORE_NS >= at_ns {
             let late =
                 self.members.iter().filter(|member| member.progress != MemberProgress::Armed);
@@ -435,18 +469,27 @@ impl Coordinator {
 
     /// Watches the load.
     fn watch(&mut self, now_ns: u64, at_ns: u64) {
-        let last_ns = at_ns + self.load_ns + LEASE_NS;
+        let last_ns = at_ns.saturating_add(self.load_ns).saturating_add(LEASE_NS);
+        let stopping_from_ns = match self.phase {
+            RunPhase::Loading { stopping_from_ns, .. } => stopping_from_ns,
+            _ => None,
+        };
+        let is_unheeded =
+            stopping_from_ns.is_some_and(|from_ns| now_ns > from_ns + STOPPED_WITHIN_NS);
         for member in &mut self.members {
             // One that is heard, and neither ends nor stops, is given up as well.
-            if member.quiet_ns(now_ns) > LEASE_NS || now_ns > last_ns + LEASE_NS {
+            if member.quiet_ns(now_ns) > LEASE_NS || is_unheeded {
                 let heard_ns = member.heard_ns;
                 member.advance(MemberProgress::Over(MemberEnd::Lost { heard_ns }));
             }
         }
         let is_lost = self.members.iter().any(|member| member.is_over() && !member.is_complete());
         let is_late = now_ns > last_ns;
-        if let RunPhase::Loading { is_stopping, .. } = &mut self.phase {
-            *is_stopping |= is_late || (is_lost && self.settings.on_loss == OnLoss::Stop);
+        let must_stop = is_late || (is_lost && self.settings.on_loss == OnLoss::Stop);
+        if let RunPhase::Loading { stopping_from_ns, .. } = &mut self.phase
+            && must_stop
+        {
+            stopping_from_ns.get_or_insert(now_ns);
         }
     }
 
@@ -477,6 +520,9 @@ impl Coordinator {
         }
         if Timers::is_due(&mut self.timers.repeat_ns, now_ns, REPEAT_EVERY_NS) {
             self.tell(&mut actions, |member| self.order(now_ns, member));
+            self.has_ordered |= actions
+                .iter()
+                .any(|action| matches!(action, CoordinatorAction::Send(_, ToAgent::Prepare(_))));
         }
         let is_over = match &self.phase {
             RunPhase::Loading { .. } => self.members.iter().all(Member::is_over),
@@ -522,7 +568,7 @@ impl Coordinator {
             RunPhase::Arming { at_ns } if member.progress == MemberProgress::Ready => {
                 member.arm(&run, at_ns)
             }
-            RunPhase::Loading { is_stopping: true, .. } | RunPhase::GivingUp { .. } => {
+            RunPhase::Loading { stopping_from_ns: Some(_), .. } | RunPhase::GivingUp { .. } => {
                 Some(ToAgent::Stop { run })
             }
             RunPhase::Loading { at_ns, .. } if now_ns < at_ns => Some(ToAgent::Commit { run }),

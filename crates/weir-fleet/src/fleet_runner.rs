@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_result::document::Input;
-use weir_result::{Note, Plan};
+use weir_result::{Document, Note, Plan};
 use weir_runner::{
     AbortWatch, Error, Finished, Interrupted, Interrupts, LocalRunner, MachineAccess, NotStarted,
     Observer, Phase, PreparedRun, RawOutput, RunSpec, Runner, WatchSpec, WatchedServer, sha256,
@@ -29,7 +29,7 @@ use crate::member::MemberResult;
 use crate::merging::{FleetClock, merged};
 use crate::message::{AgentFacts, RunId, RunWork, Sender, ToAgent};
 use crate::order::OrderSigner;
-use crate::record::{BEGIN, BeginRecord, SPECIFICATION, keep_aside};
+use crate::record::{BEGIN, BeginRecord, keep_aside};
 use crate::weights::AgentWeights;
 
 /// Longest time between two looks at the clock.
@@ -45,6 +45,10 @@ const STALE_NS: u64 = 1_000_000_000;
 /// the begin.
 const PREPARE_NS: u64 = 60_000_000_000;
 const CLOCK_BOUND_NS: u64 = 5_000_000;
+
+/// The message about a bus that is away.
+const BUS_AWAY: &str = "the bus is not reached any more: the load goes on until its lease of 10 s \
+                        ends, and the run is over after 20 s; Ctrl-C reports what is there";
 
 /// Longest load of which the end is unknown: a number of requests.
 const LONGEST_NS: u64 = 24 * 3_600_000_000_000;
@@ -101,7 +105,7 @@ impl FleetRunner {
     }
 
     /// Returns the runner that plans for the agents.
-    fn planner(&self, agents: &[AgentFacts]) -> LocalRunner {
+    fn planner(&self, agents: &[(String, AgentFacts)]) -> LocalRunner {
         let access = MachineAccess::ByAgents { are_here: are_here(agents) };
         LocalRunner { access, ..self.settings.local.clone() }
     }
@@ -125,13 +129,15 @@ impl FleetRunner {
             },
         );
         loop {
-            match self.link.turn(&mut coordinator, &mut |_, _| ())? {
-                Some(RunOutcome::NotStarted(reasons)) => return Err(NotStarted(reasons).into()),
+            match self.link.turn(&mut coordinator, &mut |_| ())? {
+                Some(RunOutcome::NotStarted(reasons)) => {
+                    return Err(NotStarted { reasons, probing_agent: None }.into());
+                }
                 Some(RunOutcome::Finished(_)) => bail!("the run was over before it began"),
                 None => {}
             }
             if let Some(agents) = coordinator.gathered() {
-                let hello = |(_, hello): (&str, &AgentFacts)| hello.clone();
+                let hello = |(agent, hello): (&str, &AgentFacts)| (agent.to_owned(), hello.clone());
                 let hellos = agents.into_iter().map(hello).collect();
                 return Ok(Gathered { run, coordinator, hellos });
             }
@@ -143,7 +149,14 @@ impl FleetRunner {
 struct Gathered {
     run: RunId,
     coordinator: Coordinator,
-    hellos: Vec<AgentFacts>,
+    hellos: Vec<(String, AgentFacts)>,
+}
+
+/// A thing that a run tells its user.
+enum FleetNews {
+    Progress(String, AgentProgress),
+    /// The bus has been away for a while.
+    BusAway,
 }
 
 /// The end of a coordinator's work.
@@ -157,7 +170,7 @@ impl BusLink {
     fn turn(
         &self,
         coordinator: &mut Coordinator,
-        on_progress: &mut dyn FnMut(&str, AgentProgress),
+        on_news: &mut dyn FnMut(FleetNews),
     ) -> Result<Option<RunOutcome>> {
         match self.messages.recv_timeout(TURN) {
             Ok(message) => {
@@ -165,7 +178,7 @@ impl BusLink {
                 // they are heard, and leases must be renewed meanwhile.
                 let others = self.messages.try_iter().take(TURN_MESSAGES);
                 for message in [message].into_iter().chain(others) {
-                    receive(coordinator, on_progress, message);
+                    receive(coordinator, on_news, message);
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -179,6 +192,7 @@ impl BusLink {
                     let message = self.signed(&to, message.sent_at(weir_sys::monotonic_ns()))?;
                     self.bus.send(to_agent(&to.agent), sealed(to.incarnation, message));
                 }
+                CoordinatorAction::WarnAway => on_news(FleetNews::BusAway),
                 CoordinatorAction::NotStarted(reasons) => {
                     outcome = Some(RunOutcome::NotStarted(reasons));
                 }
@@ -188,6 +202,26 @@ impl BusLink {
             }
         }
         Ok(outcome)
+    }
+
+    /// Returns what the agents of a run have delivered, as one document, and removes the run from
+    /// the bus.
+    fn collected(
+        &self,
+        run: &str,
+        members: &[MemberResult],
+        clock: FleetClock,
+        interrupts: &Interrupts,
+    ) -> Result<Document> {
+        let is_begun = weir_sys::monotonic_ns() > clock.begins_ns;
+        let agents = members.iter().map(|member| (&member.agent, member.part));
+        let merged = merged(Delivered::of(&self.bus, run, agents), members, clock);
+        // What is there has been read: a second reader would find no more.
+        self.bus.remove_run(run);
+        match interrupts.received() {
+            Some(signal) if merged.is_err() && !is_begun => Err(Interrupted(signal).into()),
+            _ => merged,
+        }
     }
 
     /// Signs a message that is an order.
@@ -202,22 +236,23 @@ impl BusLink {
     }
 }
 
-/// Hands a message to the coordinator, or the progress that it tells to `on_progress`.
+/// Hands a message to the coordinator, or the progress that it tells to `on_news`.
 fn receive(
     coordinator: &mut Coordinator,
-    on_progress: &mut dyn FnMut(&str, AgentProgress),
-    BusMessage { at_ns, event }: BusMessage,
+    on_news: &mut dyn FnMut(FleetNews),
+    BusMessage { at_ns, event, .. }: BusMessage,
 ) {
     match event {
-        BusEvent::Away => coordinator.bus_lost(),
+        BusEvent::Away => coordinator.bus_lost(at_ns),
         BusEvent::Back => coordinator.bus_back(at_ns),
         BusEvent::Received { subject, payload } if is_progress(&subject) => {
             let is_stale = weir_sys::monotonic_ns().saturating_sub(at_ns) > STALE_NS;
             if is_stale {
                 return;
             }
-            if let Some((Sender { agent, .. }, progress)) = opened(&subject, &payload) {
-                on_progress(&agent, progress);
+            let Some((Sender { agent, .. }, value)) = opened(&subject, &payload) else { return };
+            if let Some(progress) = AgentProgress::of(value, coordinator.agents()) {
+                on_news(FleetNews::Progress(agent, progress));
             }
         }
         BusEvent::Received { subject, payload } => {
@@ -303,15 +338,15 @@ fn planned_for(
 }
 
 /// True if all agents are on this machine, whose clock they have.
-fn are_here(agents: &[AgentFacts]) -> bool {
+fn are_here(agents: &[(String, AgentFacts)]) -> bool {
     let own_clock = clock_name();
-    agents.iter().all(|agent| agent.clock == own_clock)
+    agents.iter().all(|(_, agent)| agent.clock == own_clock)
 }
 
 /// Number of CPUs of all machines. Agents with one clock are on one machine.
-fn cpus_of(hellos: &[AgentFacts]) -> u32 {
+fn cpus_of(hellos: &[(String, AgentFacts)]) -> u32 {
     let mut machines: Vec<(&str, u32)> =
-        hellos.iter().map(|hello| (hello.clock.as_str(), hello.cpus)).collect();
+        hellos.iter().map(|(_, hello)| (hello.clock.as_str(), hello.cpus)).collect();
     machines.sort_unstable();
     machines.dedup_by_key(|(clock, _)| *clock);
     machines.into_iter().map(|(_, cpus)| cpus).fold(0, u32::saturating_add)
@@ -371,34 +406,41 @@ impl PreparedRun for FleetRun {
         let watched = watched.map(|spec| WatchedServer::start(&spec, interrupts, observer));
         let watched = watched.transpose()?.flatten();
         notes.extend(watched.iter().flat_map(|server| server.notes().to_vec()));
-        link.bus.open_run(&run)?;
-        link.bus.keep(&run, SPECIFICATION, &specification)?;
+        let agents: Vec<&str> = hellos.iter().map(|(agent, _)| agent.as_str()).collect();
+        let opened = link.bus.open_run(&run, &agents);
+        let offered = opened.and_then(|()| link.bus.offer(&run, &agents, &specification));
+        if offered.is_err() {
+            link.bus.remove_run(&run);
+        }
+        let _offer = offered?;
         interrupts.begin_wait();
         observer.phase(Phase::Load, local.plan());
         let mut progress = FleetProgress::of(hellos.len());
         let is_aborted = Cell::new(false);
-        let mut on_progress = |agent: &str, news: AgentProgress| {
-            if news.run == run {
-                let whole = progress.receive(agent, news.news, local.plan(), observer);
+        let mut on_news = |news: FleetNews| match news {
+            FleetNews::Progress(agent, news) if news.run == run && agents.contains(&&*agent) => {
+                let whole = progress.receive(&agent, news.news, local.plan(), observer);
                 let is_now = whole.is_some_and(|interval| abort.ends_with(&interval));
                 is_aborted.set(is_aborted.get() || is_now);
             }
+            FleetNews::Progress(..) => {}
+            FleetNews::BusAway => observer.warning(&Note::new("bus_away", BUS_AWAY)),
         };
         let load_ns = longest_ns(local.plan());
         let is_aborted = &is_aborted;
         let course = RunCourse { link: &link, run: &run, load_ns, coordinator, is_aborted };
         let work = RunWork { specification: sha256(&specification), rows };
-        let completed = course.complete(work, interrupts, &mut on_progress);
+        let completed = course.complete(work, interrupts, &mut on_news);
         if completed.is_err() {
             // There is nothing to report.
             link.bus.remove_run(&run);
         }
         let (members, clock) = completed?;
         observer.load_ended();
-        let agents = members.iter().map(|member| &member.agent);
-        let delivered = Delivered::of(&link.bus, &run, agents)?;
-        link.bus.remove_run(&run);
-        let mut document = merged(delivered, &members, clock)?;
+        let mut document =
+            link.collected(&run, &members, clock, interrupts).with_context(|| {
+                format!("run {run}: {} responses were heard of", progress.completed())
+            })?;
         document.notes.extend(notes);
         document.plan.abort.clone_from(&local.plan().abort);
         // A window that was complete by then was not ended by the condition.
@@ -432,7 +474,7 @@ impl RunCourse<'_> {
         mut self,
         work: RunWork,
         interrupts: &Interrupts,
-        on_progress: &mut dyn FnMut(&str, AgentProgress),
+        on_news: &mut dyn FnMut(FleetNews),
     ) -> Result<(Vec<MemberResult>, FleetClock)> {
         self.coordinator.begin_preparing(weir_sys::monotonic_ns(), self.load_ns, work);
         let (mut is_interrupted, mut clock) = (false, None);
@@ -444,13 +486,13 @@ impl RunCourse<'_> {
             if clock.is_none() {
                 clock = self.agreed();
             }
-            match (self.link.turn(&mut self.coordinator, on_progress)?, clock) {
+            match (self.link.turn(&mut self.coordinator, on_news)?, clock) {
                 (Some(RunOutcome::Finished(members)), Some(clock)) => return Ok((members, clock)),
                 (Some(RunOutcome::NotStarted(reasons)), _) => {
                     let signal = interrupts.received();
                     return Err(match signal {
                         Some(signal) => Interrupted(signal).into(),
-                        None => NotStarted(reasons).into(),
+                        None => NotStarted { reasons, probing_agent: self.probing_agent() }.into(),
                     });
                 }
                 (Some(RunOutcome::Finished(_)), None) => bail!("the run was over before it began"),
@@ -459,13 +501,18 @@ impl RunCourse<'_> {
         }
     }
 
+    /// Returns the agent that may have sent requests before the load.
+    fn probing_agent(&self) -> Option<String> {
+        self.coordinator.probing_agent().map(str::to_owned)
+    }
+
     /// Returns the clock with the begin of the load once all agents have agreed to it, and keeps
     /// the begin on the bus: another process can then report the run.
     fn agreed(&self) -> Option<FleetClock> {
         let (begins_ns, agents) = self.coordinator.agreed()?;
         let clock = FleetClock::monotonic(begins_ns);
         let record = BeginRecord { unix_ns: clock.begins_unix_ns(), load_ns: self.load_ns, agents };
-        keep_aside(&self.link.bus, self.run, BEGIN.to_owned(), &record);
+        keep_aside(&self.link.bus, Bus::keep, self.run, BEGIN.to_owned(), &record);
         Some(clock)
     }
 }
@@ -482,8 +529,9 @@ fn longest_ns(plan: &Plan) -> u64 {
 mod tests {
     use super::*;
 
-    fn hello(clock: &str, cpus: u32) -> AgentFacts {
-        AgentFacts { protocol: 1, version: "1".to_owned(), cpus, clock: clock.to_owned() }
+    fn hello(clock: &str, cpus: u32) -> (String, AgentFacts) {
+        let (version, clock) = ("1".to_owned(), clock.to_owned());
+        (String::new(), AgentFacts { protocol: 1, version, cpus, clock })
     }
 
     #[test]

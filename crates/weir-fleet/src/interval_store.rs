@@ -8,7 +8,7 @@ use anyhow::Result;
 use weir_result::Interval;
 
 use crate::bus::Bus;
-use crate::record::intervals_of;
+use crate::envelope::intervals_of;
 
 /// Keeps the intervals of a load, one after the other, in a thread of its own: the load waits for
 /// no bus.
@@ -28,7 +28,7 @@ impl IntervalStore {
             for (number, interval) in given.iter().enumerate() {
                 let Ok(text) = serde_json::to_vec(&interval) else { continue };
                 // Without a bus for a minute the load is over, and its document has them all.
-                if bus.keep(&run, &format!("{name}.{number}"), &text).is_err() {
+                if bus.deliver(&run, &format!("{name}.{number}"), &text).is_err() {
                     return;
                 }
             }

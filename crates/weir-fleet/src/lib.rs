@@ -12,6 +12,7 @@ mod clock;
 mod coordinator;
 mod member;
 mod message;
+mod run_phase;
 mod weights;
 
 mod agent_load;
@@ -43,7 +44,7 @@ pub use agent::{Agent, AgentAction};
 pub use agent_log::LogWriter;
 pub use agent_process::{AgentProcess, AgentSettings};
 pub use agent_runner::{RunnerAtGate, on_this_machine};
-pub use bus::{Bus, BusEvent, BusMessage};
+pub use bus::{Bus, BusEvent, BusMessage, Offer};
 pub use clock::{ClockEstimate, ClockProbe, ClockSpan};
 pub use coordinator::{Coordinator, CoordinatorAction, OnLoss, Settings};
 pub use fleet_directory::{FleetPlan, add_agents, remove_identities};

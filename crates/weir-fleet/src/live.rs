@@ -1,9 +1,10 @@
 //! The progress of a load on several agents, summed for an observer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use weir_result::{Interval, Plan};
 use weir_runner::{Frame, Observer};
 
@@ -12,6 +13,9 @@ use crate::message::RunId;
 /// Longest time from one frame to the next; agents send theirs every 250 ms.
 const LONGEST: Duration = Duration::from_millis(300);
 
+/// Most intervals that some agents have finished and others not: more are of one that lies.
+const PENDING_MAX: usize = 128;
+
 /// The progress of one agent. It may be lost.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct AgentProgress {
@@ -19,6 +23,25 @@ pub(crate) struct AgentProgress {
     pub(crate) run: RunId,
     /// The news.
     pub(crate) news: AgentNews,
+}
+
+impl AgentProgress {
+    /// Reads the progress of one of several agents. `None`: it is none, or it has a number beyond
+    /// any load, with which the sum of all would not fit.
+    pub(crate) fn of(value: Value, agents: usize) -> Option<AgentProgress> {
+        let most = u64::MAX as f64 / (agents + 1) as f64;
+        is_below(&value, most).then(|| serde_json::from_value(value).ok())?
+    }
+}
+
+/// True if each number of a value is at most this one.
+fn is_below(value: &Value, most: f64) -> bool {
+    match value {
+        Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() <= most),
+        Value::Array(values) => values.iter().all(|value| is_below(value, most)),
+        Value::Object(fields) => fields.values().all(|value| is_below(value, most)),
+        Value::Null | Value::Bool(_) | Value::String(_) => true,
+    }
 }
 
 /// Kinds of [`AgentProgress`].
@@ -36,8 +59,8 @@ pub(crate) struct FleetProgress {
     /// Number of agents.
     count: usize,
     frames: BTreeMap<String, AgentFrame>,
-    /// Intervals that some agents have finished, by their start: the number of agents, the sum.
-    pending: BTreeMap<i64, (usize, Interval)>,
+    /// Intervals that some agents have finished, by their start: these agents, the sum.
+    pending: BTreeMap<i64, (BTreeSet<String>, Interval)>,
     /// When the last frame of all was shown.
     shown: Instant,
 }
@@ -56,6 +79,11 @@ impl FleetProgress {
         FleetProgress { count, frames, pending, shown: Instant::now() }
     }
 
+    /// Returns the number of responses that the agents have told of.
+    pub(crate) fn completed(&self) -> u64 {
+        self.frames.values().map(|known| known.frame.completed).sum()
+    }
+
     /// Takes the news of an agent, and shows what is complete by it. Returns the interval that all
     /// agents have finished now.
     pub(crate) fn receive(
@@ -65,6 +93,10 @@ impl FleetProgress {
         plan: &Plan,
         observer: &mut dyn Observer,
     ) -> Option<Interval> {
+        let is_known = self.frames.contains_key(agent);
+        if !is_known && self.frames.len() >= self.count {
+            return None;
+        }
         let mut finished = None;
         match news {
             AgentNews::Frame(frame) => {
@@ -75,7 +107,7 @@ impl FleetProgress {
                 let number = agents.iter().position(|known| *known == agent).unwrap_or(0);
                 observer.worker_interval(number as u32, &interval);
                 observer.agent_interval(agent, &interval);
-                finished = self.finished(*interval);
+                finished = self.finished(agent, *interval);
                 finished.iter().for_each(|whole| observer.interval(plan, whole));
             }
         }
@@ -89,14 +121,20 @@ impl FleetProgress {
     }
 
     /// Adds an interval of one agent. Returns the sum once all have finished it.
-    fn finished(&mut self, interval: Interval) -> Option<Interval> {
+    fn finished(&mut self, agent: &str, interval: Interval) -> Option<Interval> {
         let start_ns = interval.start_ns;
-        let (count, sum) = self.pending.entry(start_ns).or_insert_with(|| {
-            (0, Interval { start_ns, length_ns: interval.length_ns, ..Interval::default() })
+        if self.pending.len() >= PENDING_MAX && !self.pending.contains_key(&start_ns) {
+            self.pending.pop_first();
+        }
+        let (agents, sum) = self.pending.entry(start_ns).or_insert_with(|| {
+            let sum = Interval { start_ns, length_ns: interval.length_ns, ..Interval::default() };
+            (BTreeSet::new(), sum)
         });
+        if !agents.insert(agent.to_owned()) {
+            return None;
+        }
         sum.add(&interval);
-        *count += 1;
-        if *count != self.count {
+        if agents.len() != self.count {
             return None;
         }
         let whole = sum.clone();

@@ -63,6 +63,9 @@ pub(crate) const SILENCE_NS: u64 = 3_000_000_000;
 const PROBE_EVERY_NS: u64 = 32_000_000;
 const PROBE_SPACE_NS: u64 = 500_000;
 
+/// Longest reason of an agent, in characters.
+pub(crate) const REASON_MAX: usize = 2_000;
+
 /// Returns the time between two probes of one clock before the load, in nanoseconds.
 pub(crate) fn probe_every_ns(agents: u32) -> u64 {
     PROBE_EVERY_NS.max(u64::from(agents) * PROBE_SPACE_NS)
@@ -146,13 +149,17 @@ impl Member {
         self.quiet_from_ns = self.quiet_from_ns.max(now_ns);
     }
 
-    /// Takes a message of this process of the agent.
-    pub(crate) fn receive(&mut self, now_ns: u64, run: &RunId, message: FromAgent) {
+    /// Notes that this process of the agent was heard.
+    pub(crate) fn hear(&mut self, now_ns: u64) {
         if self.quiet_ns(now_ns) > SILENCE_NS && !self.is_over() {
             self.silences_ns.push((self.heard_ns, now_ns));
         }
         self.heard_ns = self.heard_ns.max(now_ns);
         self.quiet_from_ns = self.heard_ns;
+    }
+
+    /// Takes a message of this process of the agent.
+    pub(crate) fn receive(&mut self, now_ns: u64, run: &RunId, message: FromAgent) {
         match message {
             FromAgent::Clock { sent_ns, received_ns, replied_ns } => {
                 let returned_ns = now_ns;
@@ -163,6 +170,7 @@ impl Member {
                 self.advance(MemberProgress::Ready);
             }
             FromAgent::Refused { run: of, reason } if of == *run => {
+                let reason = reason.chars().take(REASON_MAX).collect();
                 self.advance(MemberProgress::Refused(reason));
             }
             FromAgent::Armed { run: of } if of == *run => self.advance(MemberProgress::Armed),

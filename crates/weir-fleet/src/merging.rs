@@ -1,13 +1,24 @@
 //! The documents of all agents as one.
 
-use anyhow::{Context, Result, bail};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use anyhow::Result;
 use weir_result::Document;
 use weir_result::document::{AgentEnd, AgentSection, FleetSection, SeriesEntry};
+use weir_runner::Unreported;
+use weir_text::units;
 
 use crate::clock::ClockSpan;
 use crate::delivered::Delivered;
 use crate::member::{MemberEnd, MemberResult, start_spread_ns};
 use crate::message::Ending;
+
+/// Greatest distance of an agent's begin from that of the run, in nanoseconds: its clock is known
+/// much better.
+const BEGUN_WITHIN_NS: u64 = 1_000_000_000;
+
+/// Documents that are compared with all others.
+const PIVOTS_MAX: usize = 8;
 
 /// The clock of the times of a fleet.
 #[derive(Clone, Copy, Debug)]
@@ -31,37 +42,105 @@ impl FleetClock {
     }
 }
 
-/// Merges what the agents measured. The windows are compared on the coordinator's clock.
+/// Merges what the agents measured. The windows are compared on the coordinator's clock. A document
+/// that contradicts the run or the others is left out, and its agent has failed.
 ///
 /// # Errors
-/// When there is no document, or they do not belong together.
+/// When no document is left; a message with the reason of each agent.
 pub(crate) fn merged(
-    Delivered { mut documents, intervals }: Delivered,
+    Delivered { documents, mut missing, intervals }: Delivered,
     members: &[MemberResult],
     clock: FleetClock,
 ) -> Result<Document> {
-    if documents.is_empty() {
-        bail!("no agent has delivered what it measured");
-    }
-    for document in &mut documents {
+    let mut usable = Vec::new();
+    for mut document in documents {
         let part = document.plan.part;
-        let member = members.iter().find(|member| Some(member.part) == part);
-        if let Some(begun) = member.and_then(|member| member.begun) {
-            set_epoch(document, i128::from(begun.middle_ns()) + clock.unix_ahead_ns);
+        let Some(member) = members.iter().find(|member| Some(member.part) == part) else {
+            continue;
+        };
+        let begun = member.begun.map_or(clock.begins_ns, |begun| begun.middle_ns());
+        let off_ns = begun.abs_diff(clock.begins_ns);
+        if off_ns > BEGUN_WITHIN_NS {
+            let why = format!("it says that it began {} from the begin", units::duration(off_ns));
+            missing.insert(member.agent.clone(), why);
+            continue;
         }
+        set_epoch(&mut document, i128::from(begun) + clock.unix_ahead_ns);
+        usable.push(document);
     }
-    let document = weir_verdict::merge(&documents).context("the parts cannot be merged")?;
+    let document = largest_merge(usable, |document, why| {
+        let of_part = |member: &&MemberResult| Some(member.part) == document.plan.part;
+        if let Some(member) = members.iter().find(of_part) {
+            missing.insert(member.agent.clone(), why);
+        }
+    });
+    let Some(document) = document else {
+        let why = |member: &MemberResult| {
+            let section = section(member, clock.begins_ns);
+            let why = missing.get(&member.agent).map(|why| format!(": {why}"));
+            format!("{}{}", section.end_in_words(), why.unwrap_or_default())
+        };
+        return Err(Unreported(members.iter().map(why).collect()).into());
+    };
     let entry = |interval| SeriesEntry::of_agent(interval, &document.plan);
     let left = |agent: &str| intervals.get(agent).into_iter().flatten().map(entry).collect();
-    let of_member = |member: &MemberResult| AgentSection {
-        intervals: left(&member.agent),
-        ..section(member, clock.begins_ns)
+    let of_member = |member: &MemberResult| {
+        let section = section(member, clock.begins_ns);
+        let intervals = left(&member.agent);
+        match missing.get(&member.agent) {
+            // It says that it has ended in order, and what it left says something else.
+            Some(why) if [AgentEnd::Planned, AgentEnd::Stopped].contains(&section.end) => {
+                let reason = format!("its part is missing: {why}");
+                AgentSection { intervals, end: AgentEnd::Failed, reason, ..section }
+            }
+            _ => AgentSection { intervals, ..section },
+        }
     };
     let agents = members.iter().map(of_member).collect();
     let fleet = FleetSection { start_spread_ns: start_spread_ns(members), agents };
     let mut document = Document { fleet: Some(fleet), ..document };
     document.verdict = weir_verdict::verdict(&document);
     Ok(document)
+}
+
+/// Merges as many documents as belong together, and reports the others with the reason. A document
+/// can be made up in any way, so a panic is one more reason.
+fn largest_merge(
+    documents: Vec<Document>,
+    mut leave_out: impl FnMut(&Document, String),
+) -> Option<Document> {
+    let mut left = Vec::new();
+    for document in documents {
+        match merge(std::slice::from_ref(&document)) {
+            Ok(_) => left.push(document),
+            Err(why) => leave_out(&document, why),
+        }
+    }
+    if let Ok(document) = merge(&left) {
+        return Some(document);
+    }
+    // All of them hardly ever contradict each other: one that goes with most decides.
+    let fits = |first: &Document, other: &Document| {
+        let is_same = first.plan.part == other.plan.part;
+        is_same || merge(&[first.clone(), other.clone()]).is_ok()
+    };
+    let count = |first: &Document| left.iter().filter(|other| fits(first, other)).count();
+    let first = left.iter().take(PIVOTS_MAX).max_by_key(|first| count(first))?.clone();
+    left.retain(|other| {
+        let fits = fits(&first, other);
+        if !fits {
+            leave_out(other, "it contradicts the documents of the others".to_owned());
+        }
+        fits
+    });
+    merge(&left).ok()
+}
+
+/// Merges documents that may be made up.
+fn merge(documents: &[Document]) -> Result<Document, String> {
+    let merged = catch_unwind(AssertUnwindSafe(|| weir_verdict::merge(documents)));
+    let merged = merged.map_err(|_| "its document holds impossible numbers".to_owned())?;
+    merged.map_err(|error| error.to_string())
 }
 
 /// Describes an agent of a load that was planned to begin at a time of the coordinator's clock.

@@ -8,7 +8,7 @@ use weir_result::Part;
 use weir_runner::HttpChoice;
 
 /// Version of the messages. Both sides need the same.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Name of a run, unique on its bus.
 pub type RunId = String;
@@ -130,6 +130,8 @@ pub enum ToAgent {
 /// A message of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromAgent {
+    /// Its process has started, and will say hello unless another one of its name answers.
+    Claim,
     /// It is there, and takes part in no run.
     Hello(AgentFacts),
     /// It is prepared: connections are open, and nothing of the load is sent.
@@ -192,7 +194,10 @@ impl FromAgent {
     /// Returns the run that the agent takes part in; none for one that is free.
     pub(crate) fn run(&self) -> Option<&RunId> {
         match self {
-            FromAgent::Hello(_) | FromAgent::Clock { .. } | FromAgent::Refused { .. } => None,
+            FromAgent::Claim
+            | FromAgent::Hello(_)
+            | FromAgent::Clock { .. }
+            | FromAgent::Refused { .. } => None,
             FromAgent::Ready { run, .. }
             | FromAgent::Armed { run }
             | FromAgent::Working { run, .. }

@@ -3,42 +3,34 @@
 use std::sync::Arc;
 use std::thread;
 
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use weir_result::Part;
 
 use crate::bus::Bus;
 
+/// The way to the bus of a record: [`Bus::keep`], or [`Bus::deliver`] for an agent.
+type Keeping = fn(&Bus, &str, &str, &[u8]) -> Result<()>;
+
 /// Keeps a record without a wait: a bus that is away would hold up what depends on the clock. The
 /// run is the same without it; only another process could not report it.
-pub(crate) fn keep_aside(bus: &Arc<Bus>, run: &str, name: String, record: &impl Serialize) {
+pub(crate) fn keep_aside(
+    bus: &Arc<Bus>,
+    keeping: Keeping,
+    run: &str,
+    name: String,
+    record: &impl Serialize,
+) {
     let (bus, run) = (Arc::clone(bus), run.to_owned());
     let Ok(text) = serde_json::to_vec(record) else { return };
     let keep = move || {
-        let _lost = bus.keep(&run, &name, &text);
+        let _lost = keeping(&bus, &run, &name, &text);
     };
     let _not_started = thread::Builder::new().name("weir-record".to_owned()).spawn(keep);
 }
 
-/// Name under which the specification of a run is kept.
-pub(crate) const SPECIFICATION: &str = "specification";
-
 /// Name under which a [`BeginRecord`] is kept.
 pub(crate) const BEGIN: &str = "begin";
-
-/// Name under which the document of an agent is kept.
-pub(crate) fn result_of(agent: &str) -> String {
-    format!("result.{agent}")
-}
-
-/// Name under which the [`Ending`](crate::Ending) of an agent's load is kept.
-pub(crate) fn ending_of(agent: &str) -> String {
-    format!("ending.{agent}")
-}
-
-/// Name under which the intervals of an agent are kept, each with its number from 0.
-pub(crate) fn intervals_of(agent: &str) -> String {
-    format!("interval.{agent}")
-}
 
 /// The begin of a load that all agents have agreed to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

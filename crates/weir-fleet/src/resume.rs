@@ -11,11 +11,12 @@ use crate::LEASE_NS;
 use crate::bus::Bus;
 use crate::clock::ClockSpan;
 use crate::delivered::Delivered;
+use crate::envelope::ending_of;
 use crate::identity::BusAccess;
 use crate::member::{MemberEnd, MemberResult};
 use crate::merging::{FleetClock, merged};
 use crate::message::Ending;
-use crate::record::{AgentRecord, BEGIN, BeginRecord, ending_of};
+use crate::record::{AgentRecord, BEGIN, BeginRecord};
 
 /// Time between two looks at what the bus keeps.
 const TURN: Duration = Duration::from_millis(200);
@@ -47,10 +48,13 @@ fn report(
     begin: &BeginRecord,
     endings: Vec<Option<Ending>>,
 ) -> Result<Document> {
-    let delivered = Delivered::of(bus, run, begin.agents.iter().map(|agent| &agent.name))?;
+    let delivered =
+        Delivered::of(bus, run, begin.agents.iter().map(|agent| (&agent.name, agent.part)));
     let members = begin.agents.iter().zip(endings).map(|(agent, ending)| {
-        let (low_ns, high_ns) =
-            (begin.unix_ns - agent.clock_error_ns, begin.unix_ns + agent.clock_error_ns);
+        let (low_ns, high_ns) = (
+            begin.unix_ns.saturating_sub(agent.clock_error_ns),
+            begin.unix_ns + agent.clock_error_ns,
+        );
         MemberResult {
             agent: agent.name.clone(),
             part: agent.part,

@@ -70,7 +70,7 @@ fn listen(messages: &Receiver<BusMessage>) -> Vec<AgentPresence> {
         let name = sender.agent;
         let (facts, run) = match message {
             FromAgent::Hello(facts) => (Some(facts), None),
-            FromAgent::Clock { .. } => continue,
+            FromAgent::Clock { .. } | FromAgent::Claim => continue,
             FromAgent::Ready { run, .. }
             | FromAgent::Refused { run, .. }
             | FromAgent::Armed { run }

@@ -25,8 +25,10 @@ pub enum ErrorCause {
     Usage,
     /// The server makes a load impossible: it has no address, or no connection can be opened.
     NoServer,
-    /// Not all agents of a fleet can begin: nothing was sent.
+    /// Not all agents of a fleet can begin: no load was sent.
     NotStarted,
+    /// The load of a fleet was sent, and no part of its result has arrived.
+    Unreported,
     /// The machine lacks a resource: a thread, a descriptor, an io_uring instance.
     Machine,
     /// Inconsistent numbers, or another internal error: no result would be true.
@@ -46,6 +48,7 @@ impl ErrorCause {
             _ if error.is::<NoThread>() => ErrorCause::Machine,
             _ if error.is::<NoServer>() => ErrorCause::NoServer,
             _ if error.is::<NotStarted>() => ErrorCause::NotStarted,
+            _ if error.is::<Unreported>() => ErrorCause::Unreported,
             _ => match error.downcast_ref() {
                 Some(Interrupted(signal)) => ErrorCause::Interrupted(*signal),
                 None => ErrorCause::Usage,
@@ -65,10 +68,27 @@ impl From<anyhow::Error> for Error {
 #[error("{0}")]
 pub(crate) struct NoServer(pub(crate) String);
 
-/// A fleet of which not all agents can begin, with the reasons.
+/// A fleet of which not all agents can begin.
 #[derive(Debug, thiserror::Error)]
-#[error("not started, and nothing was sent: {}", .0.join("; "))]
-pub struct NotStarted(pub Vec<String>);
+#[error("not started, and {}: {}", sent_in_words(.probing_agent.as_deref()), .reasons.join("; "))]
+pub struct NotStarted {
+    /// The reasons.
+    pub reasons: Vec<String>,
+    /// Agent that was asked to look at the target before the load, if one was.
+    pub probing_agent: Option<String>,
+}
+
+fn sent_in_words(probing_agent: Option<&str>) -> String {
+    match probing_agent {
+        None => "nothing was sent".to_owned(),
+        Some(agent) => format!("no load was sent (only agent {agent} may have probed the target)"),
+    }
+}
+
+/// A load of a fleet of which no part has arrived, with the reason of each agent.
+#[derive(Debug, thiserror::Error)]
+#[error("no agent has delivered what it measured: {}", .0.join("; "))]
+pub struct Unreported(pub Vec<String>);
 
 /// A thread that could not be started.
 #[derive(Debug, thiserror::Error)]

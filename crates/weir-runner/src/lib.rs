@@ -50,7 +50,7 @@ pub use access::MachineAccess;
 pub use before::preflight::{ExchangeTrace, TracedMessage};
 pub use before::selfcheck::NoiseFloor;
 pub use digest::sha256;
-pub use errors::{Error, ErrorCause, Interrupted, NoThread, NotStarted};
+pub use errors::{Error, ErrorCause, Interrupted, NoThread, NotStarted, Unreported};
 pub use finished::Finished;
 pub use frame::{Frame, LiveOverhead};
 pub use input::{DATA_MAX_BYTES, SETTINGS_MAX_BYTES, open_input, read_input, read_text_input};

@@ -155,6 +155,7 @@ settings! {
     AGENT_MAX_RATE "agent.rate_max" "Highest rate that an agent allows",
     AGENT_MAX_CONNECTIONS "agent.connections_max" "Most connections that an agent allows",
     AGENT_MAX_DURATION "agent.duration_max_ns" "Longest load that an agent allows",
+    AGENT_NAME "agent.name" "The name of an agent",
     AGENT_PERMIT "agent.permits" "A thing that an agent permits",
     HOOK_TIMEOUT "study.hook_timeout_ns" "Timeout of such a command",
 }

@@ -48,6 +48,7 @@ pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
         ErrorCause::Usage if error.is::<NotWritten>() => NOT_WRITTEN,
         ErrorCause::Usage => USAGE,
         ErrorCause::NoServer | ErrorCause::NotStarted => NO_SUCCESS,
+        ErrorCause::Unreported => MISSING_PART,
         ErrorCause::Machine => MACHINE,
         ErrorCause::Internal => BROKEN,
         ErrorCause::Interrupted(signal) => of_signal(signal),

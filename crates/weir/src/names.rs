@@ -107,6 +107,7 @@ const NAMES: &[(Setting, &str)] = &[
     (AGENT_MAX_RATE, "--max-rate"),
     (AGENT_MAX_CONNECTIONS, "--max-connections"),
     (AGENT_MAX_DURATION, "--max-duration"),
+    (AGENT_NAME, "--name"),
     (AGENT_PERMIT, "--permit"),
     (HOOK_TIMEOUT, "--hook-timeout"),
 ];

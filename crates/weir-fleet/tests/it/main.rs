@@ -2,5 +2,6 @@
 //! messages, with clocks that are hours apart and drift, and deaths at any step.
 
 mod faults;
+mod hostile;
 mod rows;
 mod world;

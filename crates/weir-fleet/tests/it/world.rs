@@ -114,6 +114,11 @@ pub(crate) struct World {
     pub(crate) coordinator_dies: Option<u64>,
     /// When the coordinator gets a signal.
     pub(crate) interrupted: Option<u64>,
+    /// Messages that a node sends besides its own, at these times.
+    pub(crate) forged: Vec<(u64, usize, FromAgent)>,
+    /// When the user was told that the bus is away, and when the run was over.
+    pub(crate) warned_away: Vec<u64>,
+    pub(crate) over: Option<u64>,
     messages: BTreeMap<(u64, u64), Message>,
     count: u64,
     now: u64,
@@ -159,6 +164,9 @@ impl World {
             coordinator: Coordinator::new(0, settings),
             coordinator_dies: None,
             interrupted: None,
+            forged: Vec::new(),
+            warned_away: Vec::new(),
+            over: None,
             messages: BTreeMap::new(),
             count: 0,
             now: 0,
@@ -187,11 +195,18 @@ impl World {
         let mut is_away = false;
         while self.now < HORIZON_NS {
             self.now += TICK_NS;
+            let now = self.now;
+            for (_, index, message) in
+                self.forged.extract_if(.., |(at, ..)| now >= *at).collect::<Vec<_>>()
+            {
+                let sender = self.nodes[index].sender.clone();
+                self.send(now, Message::FromAgent(sender, message));
+            }
             self.deliver();
             let is_there = self.coordinator_dies.is_none_or(|at| self.now < at);
             if is_there && outcome.is_none() {
                 match (is_away, self.bus_is_away(self.now)) {
-                    (false, true) => self.coordinator.bus_lost(),
+                    (false, true) => self.coordinator.bus_lost(self.now),
                     (true, false) => self.coordinator.bus_back(self.now),
                     _ => {}
                 }
@@ -209,6 +224,7 @@ impl World {
                         CoordinatorAction::Send(to, message) => {
                             self.send(self.now, Message::ToAgent(to, message));
                         }
+                        CoordinatorAction::WarnAway => self.warned_away.push(self.now),
                         CoordinatorAction::NotStarted(reasons) => {
                             outcome = Some(Outcome::NotStarted(reasons));
                         }
@@ -217,6 +233,9 @@ impl World {
                         }
                     }
                 }
+            }
+            if outcome.is_some() {
+                self.over.get_or_insert(self.now);
             }
             for index in 0..self.nodes.len() {
                 self.step(index);
@@ -369,7 +388,7 @@ impl World {
                     node.ends_at = node.ends_at.map(|at| at.min(now + delay));
                 }
                 AgentAction::Abandon => node.prepared_at = None,
-                AgentAction::Forget => {}
+                AgentAction::Forget | AgentAction::Yield => {}
             }
         }
     }

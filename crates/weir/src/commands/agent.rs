@@ -51,7 +51,7 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<ExitCode> {
         terminal::eprint_line(format_args!("agent {name} waits for runs on {shown}"));
         terminal::eprint_line(format_args!("targets: {targets}"));
     }
-    agent.serve(|| received.get().map(|signal| signal.name().to_owned()));
+    agent.serve(|| received.get().map(|signal| signal.name().to_owned()))?;
     match received.get().filter(|_| args.once) {
         // A job of one run has not done it.
         Some(signal) => Ok(exit::of_signal(*signal).into()),

@@ -189,6 +189,68 @@ fn an_agent_that_is_ended_hands_its_part_over() {
     assert_eq!(first.wait().code(), 0);
 }
 
+#[test]
+fn a_second_agent_of_a_name_is_refused() {
+    let place = Directory::new();
+    let (_nats, bus) = start_bus(&place);
+    let first = start_agent("gen-1", &bus);
+    until("the agent", || {
+        let status = Command::new(WEIR).args(["fleet", "status", "--bus", &bus]).output();
+        let text = String::from_utf8_lossy(&status.expect("weir").stdout).into_owned();
+        text.contains("gen-1   free").then_some(())
+    });
+    let second = start_agent("gen-1", &bus).wait();
+    assert_eq!(second.code(), 2, "{second:?}");
+    assert!(second.stderr.contains("another agent is on the bus as gen-1"), "{second:?}");
+    first.signal(&["TERM"]);
+    assert_eq!(first.wait().code(), 0);
+}
+
+#[test]
+fn a_bus_without_room_for_results_is_named_before_the_load() {
+    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    fs::write(place.file("nats.conf"), "jetstream { store_dir: \".\", max_file_store: 20MB }\n")
+        .expect("the directory is the test's own");
+    let arguments = ["-c", "nats.conf", "-a", "127.0.0.1", "-p", "-1", "-l", "log"];
+    let (_nats, host) = start_nats(place.path(), &arguments);
+    let bus = format!("nats://{host}");
+    let _agents = ["gen-1", "gen-2", "gen-3"].map(|name| start_agent(name, &bus));
+    let words = format!("--agents 3 --bus {bus} -d 1s");
+    let output = start(&directory, &words, Some(&server.url())).wait();
+    assert_eq!(output.code(), 2, "{output:?}");
+    assert!(output.stderr.contains("no room for the results of 3 agents"), "{output:?}");
+    assert_eq!(server.stop().requests, 0);
+}
+
+#[test]
+fn a_bus_that_dies_ends_the_run_with_what_was_heard() {
+    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let (nats, bus) = start_bus(&place);
+    let _agents = ["gen-1", "gen-2"].map(|name| start_agent(name, &bus));
+    let words = format!("--agents 2 --bus {bus} --no-preflight -R 200 -c 4 -d 60s --warmup 0");
+    let running = start(&directory, &words, Some(&server.url()));
+    await_load(&server);
+    drop(nats);
+    let output = running.wait();
+    assert_eq!(output.code(), 4, "{output:?}");
+    assert!(output.stderr.contains("the bus is not reached any more"), "{output:?}");
+    assert!(output.stderr.contains("agent gen-2 was not heard any more"), "{output:?}");
+    // The load of 12,000 requests has ended with the lease.
+    assert!(server.stop().requests < 5_000);
+}
+
+#[test]
+fn a_signal_before_the_begin_is_the_end_of_the_run() {
+    let (server, directory) = (Served::plainly(), Directory::new());
+    let words = "--agents 2 --no-preflight -R 200 -c 4 -d 60s --warmup 0";
+    let running = start(&directory, words, Some(&server.url()));
+    // They are open 2 s before the begin.
+    until("the connections", || (server.stats().accepted >= 4).then_some(()));
+    running.signal(&["INT"]);
+    let output = running.wait();
+    assert_eq!(output.code(), 130, "{output:?}");
+}
+
 /// A job of Kubernetes starts agents, bus and coordinator in any order, and is complete when its
 /// agents have ended.
 #[test]
@@ -250,12 +312,12 @@ fn an_agent_of_another_version_is_refused_by_name() {
     let (agent, is_over) = (agent.expect("the bus is there"), Arc::new(AtomicBool::new(false)));
     let ends = Arc::clone(&is_over);
     let serving = thread::spawn(move || {
-        agent.serve(|| ends.load(Ordering::Relaxed).then(|| "SIGTERM".to_owned()));
+        agent.serve(|| ends.load(Ordering::Relaxed).then(|| "SIGTERM".to_owned()))
     });
     let words = format!("--agents 1 --bus {bus} --agents-within 3s -n 1");
     let output = start(&directory, &words, Some(&server.url())).wait();
     is_over.store(true, Ordering::Relaxed);
-    serving.join().expect("the agent ends");
+    serving.join().expect("the agent ends").expect("it has its name alone");
     assert_eq!(output.code(), 1, "{output:?}");
     assert!(output.stderr.contains("agent gen-1 is weir 0.0.1"), "{output:?}");
     assert_eq!(server.stop().requests, 0);

@@ -7,6 +7,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use weir_fleet::{Bus, BusAccess, BusEvent, BusMessage, Identity};
+use weir_runner::sha256;
 
 use crate::support::directory::Directory;
 use crate::support::locked_fleet::{LockedFleet, made};
@@ -96,14 +97,14 @@ fn the_bus_takes_from_an_identity_what_its_role_says() {
     let (first, _) = fleet.connect("agent-1", &["weir.agent.agent-1.in"]);
     let (_second, orders) = fleet.connect("agent-2", &["weir.agent.agent-2.in"]);
     let (viewer, _) = fleet.connect("viewer", &["weir.agent.*.out"]);
-    coordinator.open_run("r").expect("a coordinator may");
+    coordinator.open_run("r", &["agent-1", "agent-2"]).expect("a coordinator may");
     let send = |bus: &Bus, subject: &str, text: &str| {
         bus.send(subject.to_owned(), text.as_bytes().to_vec());
     };
     for (bus, name) in [(&first, "agent"), (&viewer, "viewer")] {
         send(bus, "weir.agent.agent-2.in", name);
         send(bus, "weir.agent.agent-2.out", name);
-        send(bus, "weir.run.r.specification.0", name);
+        send(bus, "weir.run.r.begin.0", name);
         send(bus, "weir.run.r.result.agent-2.0", name);
     }
     send(&viewer, "weir.agent.viewer.out", "viewer");
@@ -111,13 +112,15 @@ fn the_bus_takes_from_an_identity_what_its_role_says() {
     assert_eq!(next(&heard), Some(b"its own".to_vec()), "the bus took what an agent may not say");
     send(&coordinator, "weir.agent.agent-2.in", "an order");
     assert_eq!(next(&orders), Some(b"an order".to_vec()), "an agent has given another an order");
-    first.keep("r", "result.agent-1", b"mine").expect("its own result");
+    first.deliver("r", "result.agent-1", b"mine").expect("its own result");
     let kept = |name: &str| coordinator.kept("r", name).expect("the bus answers");
-    assert_eq!(kept("result.agent-1"), Some(b"mine".to_vec()));
-    assert_eq!((kept("specification"), kept("result.agent-2")), (None, None));
-    // An agent reads the specification, which has the run.
-    coordinator.keep("r", "specification", b"all").expect("a coordinator may");
-    assert_eq!(first.kept("r", "specification").expect("the bus answers"), Some(b"all".to_vec()));
+    assert_eq!(until("its result", || kept("result.agent-1")), b"mine");
+    assert_eq!((kept("begin"), kept("result.agent-2")), (None, None));
+    // An agent reads the specification of a run that it takes part in, and nothing else.
+    let _offer = coordinator.offer("r", &["agent-1"], b"all").expect("a coordinator may");
+    let all = first.specification("agent-1", "r", &sha256(b"all")).expect("it takes part");
+    assert_eq!(all, b"all");
+    first.kept("r", "result.agent-2").expect_err("an agent reads no result");
 }
 
 #[test]
@@ -156,7 +159,7 @@ fn keys_are_for_one_user() {
             }
         }
     }
-    assert_eq!(files, 2 + 5 + 4 * 4 + 3, "authority, server, four identities, and keys of orders");
+    assert_eq!(files, 2 + 5 + 5 * 4 + 4, "authority, server, five identities, and keys of orders");
     let again = Command::new(WEIR).args(["fleet", "init", "--agents", "1"]).arg(&fleet).output();
     let again = again.expect("weir");
     assert_eq!(again.status.code(), Some(2), "{again:?}");
@@ -190,13 +193,13 @@ fn an_agent_makes_and_removes_no_run() {
     let fleet = LockedFleet::start();
     let (coordinator, _) = fleet.connect("coordinator", &[]);
     let (agent, _) = fleet.connect("agent-1", &[]);
-    coordinator.open_run("r").expect("a coordinator may");
-    coordinator.keep("r", "specification", b"all").expect("a coordinator may");
+    coordinator.open_run("r", &["agent-1"]).expect("a coordinator may");
+    coordinator.keep("r", "begin", b"all").expect("a coordinator may");
     agent.remove_run("r");
-    agent.open_run("s").expect_err("an agent may not");
+    agent.open_run("s", &[]).expect_err("an agent may not");
     agent.runs().expect_err("an agent may not");
     assert_eq!(coordinator.runs().expect("a coordinator may"), ["r"]);
-    let kept = coordinator.kept("r", "specification").expect("the bus answers");
+    let kept = coordinator.kept("r", "begin").expect("the bus answers");
     assert_eq!(kept, Some(b"all".to_vec()));
 }
 

@@ -33,6 +33,7 @@ mod grpc;
 mod guides;
 mod help;
 mod history;
+mod hostile_agents;
 mod http2;
 mod https;
 mod identities;

@@ -1,12 +1,13 @@
 //! Forged orders: an agent with an identity carries out none of them. The bus is a real
 //! nats-server, and lets the forger in as a coordinator.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use weir_fleet::{Bus, BusEvent, BusMessage, Identity, Order, OrderSigner, RunWork, Sender};
+use weir_fleet::{Bus, BusEvent, BusMessage, Identity, Offer, Order, OrderSigner, RunWork, Sender};
 use weir_result::Part;
 use weir_runner::{CompatSpec, Dialect, HttpChoice, InputFile, RunSpec, ScriptSpec, sha256};
 
@@ -23,6 +24,7 @@ struct Forger {
     heard: Receiver<BusMessage>,
     agent: Sender,
     specification: Vec<u8>,
+    offers: RefCell<Vec<Offer>>,
 }
 
 impl Forger {
@@ -31,7 +33,8 @@ impl Forger {
         let (bus, heard) = fleet.connect("coordinator", &["weir.agent.*.out"]);
         let agent = Sender { agent: AGENT.to_owned(), incarnation: 0 };
         let specification = specification(url, |_| ());
-        let mut forger = Forger { bus, heard, agent, specification };
+        let offers = RefCell::default();
+        let mut forger = Forger { bus, heard, agent, specification, offers };
         let hello = forger.heard("Hello");
         forger.agent.incarnation = hello["incarnation"].as_u64().expect("a number");
         forger
@@ -57,8 +60,9 @@ impl Forger {
 
     /// Returns the order of a run whose specification the bus keeps. It needs no preflight.
     fn order(&self, run: &str) -> Order {
-        self.bus.open_run(run).expect("a coordinator may");
-        self.bus.keep(run, "specification", &self.specification).expect("a coordinator may");
+        self.bus.open_run(run, &[AGENT]).expect("a coordinator may");
+        let offer = self.bus.offer(run, &[AGENT], &self.specification).expect("a coordinator may");
+        self.offers.borrow_mut().push(offer);
         let work = RunWork { specification: sha256(&self.specification), rows: None };
         let (part, http) = (Part::new(1, 1).expect("it exists"), Some(HttpChoice::Http11));
         Order { run: run.to_owned(), part, http, work, signature: None }

@@ -122,7 +122,8 @@ impl SimulatedAgents {
             })?;
             let is_over = Arc::clone(&is_over);
             let serve = move || {
-                agent.serve(|| is_over.load(Ordering::Relaxed).then(|| "SIGTERM".to_owned()));
+                let _yielded =
+                    agent.serve(|| is_over.load(Ordering::Relaxed).then(|| "SIGTERM".to_owned()));
             };
             let thread = thread::Builder::new().name(format!("sim-{number}")).spawn(serve);
             agents.threads.push(thread.context("failed to start a thread")?);

@@ -11,7 +11,7 @@ use super::nats::start_nats;
 use super::process::{Output, Process};
 use super::weir::WEIR;
 
-/// A fleet with two agents, and its bus.
+/// A fleet with three agents, and its bus.
 #[derive(Debug)]
 pub(crate) struct LockedFleet {
     pub(crate) place: Directory,
@@ -59,7 +59,7 @@ impl LockedFleet {
 
 /// Makes a fleet in a directory.
 pub(crate) fn made(place: &Directory, name: &str) {
-    let words = ["fleet", "init", name, "--agents", "2"];
+    let words = ["fleet", "init", name, "--agents", "3"];
     let output = Process::start(Command::new(WEIR).args(words).current_dir(place.path())).wait();
     assert_eq!(output.code(), 0, "{output:?}");
     assert!(output.stdout.contains("weir agent --bus tls://localhost"), "{output:?}");
