@@ -11,6 +11,8 @@ pub struct Page {
     pub path: &'static str,
     /// Directory of the entries' files, from the root of the repository.
     pub directory: &'static str,
+    /// Task that measures: `accuracy` or `bench`.
+    pub task: &'static str,
     introduction: &'static str,
     /// Names of all entries, with blanks between them, in the order of the page. An entry named
     /// like another with a suffix, `V5-tls`, is a variant, which the other's section tells.
@@ -24,6 +26,7 @@ pub const PAGES: [&Page; 2] = [&ACCURACY, &PERFORMANCE];
 pub const ACCURACY: Page = Page {
     path: "docs/ACCURACY.md",
     directory: "docs/measured/accuracy",
+    task: "accuracy",
     introduction: "\
 # Accuracy
 
@@ -45,6 +48,7 @@ have all tables, the expected values, the machine and what else it did.
 pub const PERFORMANCE: Page = Page {
     path: "docs/PERFORMANCE.md",
     directory: "docs/measured/performance",
+    task: "bench",
     introduction: "\
 # Performance
 
@@ -147,6 +151,7 @@ mod tests {
     const PAGE: Page = Page {
         path: "docs/A.md",
         directory: "docs/measured/a",
+        task: "accuracy",
         introduction: "# A\n",
         entries: "V1 V1-tls V2",
     };
