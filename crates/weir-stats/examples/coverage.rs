@@ -1,5 +1,5 @@
 //! Coverage of intervals, and false alarms on stationary runs, over many runs of queues with known
-//! percentiles: the tables of decision 0009. Its argument is the number of runs.
+//! percentiles: the figures of decision 0009. Its argument is the number of runs.
 
 #[path = "../tests/it/queue/mod.rs"]
 mod queue;

@@ -15,7 +15,7 @@ pub(crate) enum Output {
     Stdout,
     /// Every request of a run.
     Rows(PathBuf),
-    /// The document, also in a file with an extension that no format has, or another format.
+    /// The document, in a file without an extension too, or another format.
     Export(Export),
 }
 
