@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
-use crate::identity::{AUTHORITY, CERTIFICATE, KEY};
+use crate::identity::{AUTHORITY, CERTIFICATE, KEY, read_file};
 use crate::private_files::{make_directory, write};
 
 /// File with the authority's key.
@@ -42,11 +42,7 @@ impl Authority {
     /// # Errors
     /// When there is none.
     pub(crate) fn read(directory: &Path) -> Result<Authority> {
-        let read = |name: &str| {
-            let path = directory.join(name);
-            let text = std::fs::read_to_string(&path);
-            text.with_context(|| format!("failed to read {}", path.display()))
-        };
+        let read = |name: &str| read_file(&directory.join(name));
         let (pem, key) = (read(AUTHORITY)?, KeyPair::from_pem(&read(AUTHORITY_KEY)?)?);
         // A certificate names its issuer, and no time of it.
         Ok(Authority { issuer: Issuer::new(own(Duration::ZERO)?, key), pem })

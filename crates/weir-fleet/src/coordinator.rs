@@ -189,6 +189,12 @@ impl Coordinator {
         self.settings.agents as usize
     }
 
+    /// Returns the agents that have ended their part, or are lost.
+    pub(crate) fn gone(&self) -> impl Iterator<Item = &str> {
+        let gone = self.members.iter().filter(|member| member.is_over());
+        gone.map(|member| member.sender.agent.as_str())
+    }
+
     /// Returns the agent that was asked to look at the target before the load, if one was.
     pub(crate) fn probing_agent(&self) -> Option<&str> {
         self.members.first().filter(|_| self.has_ordered).map(|it| it.sender.agent.as_str())

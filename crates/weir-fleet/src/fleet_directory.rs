@@ -11,7 +11,7 @@ use rcgen::{ExtendedKeyUsagePurpose, KeyPair, PKCS_ED25519};
 use crate::authority::Authority;
 use crate::bus_users::{USERS, configuration, users};
 use crate::identity::{
-    COORDINATORS, DESCRIPTION, Identity, IdentityFile, Role, SIGNING_KEY, domain_name,
+    COORDINATORS, DESCRIPTION, Identity, IdentityFile, Role, SIGNING_KEY, domain_name, read_file,
 };
 use crate::order::public_key;
 use crate::private_files::{make_directory, replace, write};
@@ -131,8 +131,8 @@ fn identities(directory: &Path) -> Result<Vec<IdentityFile>> {
     let entries = fs::read_dir(directory).with_context(|| format!("{shown} has no fleet"))?;
     let mut identities = Vec::new();
     for entry in entries {
-        let Ok(text) = fs::read(entry?.path().join(DESCRIPTION)) else { continue };
-        let identity: IdentityFile = serde_json::from_slice(&text)
+        let Ok(text) = read_file(&entry?.path().join(DESCRIPTION)) else { continue };
+        let identity: IdentityFile = serde_json::from_str(&text)
             .with_context(|| format!("a {DESCRIPTION} in {shown} describes no identity"))?;
         identities.push(identity);
     }

@@ -1,6 +1,7 @@
 //! The runner of a fleet: it carries out a run on several agents, and merges what they measured.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -47,8 +48,9 @@ const PREPARE_NS: u64 = 60_000_000_000;
 const CLOCK_BOUND_NS: u64 = 5_000_000;
 
 /// The message about a bus that is away.
-const BUS_AWAY: &str = "the bus is not reached any more: the load goes on until its lease of 10 s \
-                        ends, and the run is over after 20 s; Ctrl-C reports what is there";
+const BUS_AWAY: &str = "the bus is not reached any more: a load goes on until its lease of 10 s \
+                        ends, and the run is over after 20 s, or 10 s before its load; Ctrl-C \
+                        reports what is there";
 
 /// Longest load of which the end is unknown: a number of requests.
 const LONGEST_NS: u64 = 24 * 3_600_000_000_000;
@@ -155,6 +157,8 @@ struct Gathered {
 /// A thing that a run tells its user.
 enum FleetNews {
     Progress(String, AgentProgress),
+    /// An agent has ended its part, or is lost.
+    Gone(String),
     /// The bus has been away for a while.
     BusAway,
 }
@@ -415,16 +419,22 @@ impl PreparedRun for FleetRun {
         let _offer = offered?;
         interrupts.begin_wait();
         observer.phase(Phase::Load, local.plan());
-        let mut progress = FleetProgress::of(hellos.len());
+        let mut progress = FleetProgress::of(agents.iter().copied());
         let is_aborted = Cell::new(false);
-        let mut on_news = |news: FleetNews| match news {
-            FleetNews::Progress(agent, news) if news.run == run && agents.contains(&&*agent) => {
-                let whole = progress.receive(&agent, news.news, local.plan(), observer);
-                let is_now = whole.is_some_and(|interval| abort.ends_with(&interval));
-                is_aborted.set(is_aborted.get() || is_now);
-            }
-            FleetNews::Progress(..) => {}
-            FleetNews::BusAway => observer.warning(&Note::new("bus_away", BUS_AWAY)),
+        let mut on_news = |news: FleetNews| {
+            let whole = match news {
+                FleetNews::Progress(agent, news) if news.run == run => {
+                    progress.receive(&agent, news.news, local.plan(), observer)
+                }
+                FleetNews::Progress(..) => Vec::new(),
+                FleetNews::Gone(agent) => progress.gone(&agent, local.plan(), observer),
+                FleetNews::BusAway => {
+                    observer.warning(&Note::new("bus_away", BUS_AWAY));
+                    Vec::new()
+                }
+            };
+            let ends = whole.iter().any(|interval| abort.ends_with(interval));
+            is_aborted.set(is_aborted.get() || ends);
         };
         let load_ns = longest_ns(local.plan());
         let is_aborted = &is_aborted;
@@ -445,13 +455,11 @@ impl PreparedRun for FleetRun {
         document.plan.abort.clone_from(&local.plan().abort);
         // A window that was complete by then was not ended by the condition.
         document.run.aborted = abort.aborted.filter(|_| document.run.interrupted);
-        if document.run.aborted.is_some() {
-            document.verdict = weir_verdict::verdict(&document);
-        }
         if let Some(server) = watched {
             document.server = server.finish(&document, clock.begins_ns + local.plan().warmup_ns);
-            document.verdict = weir_verdict::verdict(&document);
         }
+        // It depends on both.
+        document.verdict = weir_verdict::verdict(&document);
         Ok(Finished::of(document, interrupts))
     }
 }
@@ -477,8 +485,13 @@ impl RunCourse<'_> {
         on_news: &mut dyn FnMut(FleetNews),
     ) -> Result<(Vec<MemberResult>, FleetClock)> {
         self.coordinator.begin_preparing(weir_sys::monotonic_ns(), self.load_ns, work);
-        let (mut is_interrupted, mut clock) = (false, None);
+        let (mut is_interrupted, mut clock, mut gone) = (false, None, BTreeSet::new());
         loop {
+            for agent in self.coordinator.gone() {
+                if gone.insert(agent.to_owned()) {
+                    on_news(FleetNews::Gone(agent.to_owned()));
+                }
+            }
             if !is_interrupted && (interrupts.received().is_some() || self.is_aborted.get()) {
                 is_interrupted = true;
                 self.coordinator.interrupt(weir_sys::monotonic_ns());

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
+use weir_runner::{SETTINGS_MAX_BYTES, read_text_input};
 
 /// Files of an identity.
 pub(crate) const AUTHORITY: &str = "ca.pem";
@@ -70,11 +71,11 @@ impl Identity {
     /// When there is none, or others can read its key.
     pub fn read(directory: &Path) -> Result<Identity> {
         let shown = directory.display();
-        let text = fs::read(directory.join(DESCRIPTION));
-        let text = text.with_context(|| {
+        let description = directory.join(DESCRIPTION);
+        let text = read_file(&description).with_context(|| {
             format!("{shown} has no identity: weir fleet init makes directories of them")
         })?;
-        let IdentityFile { role, name } = serde_json::from_slice(&text)
+        let IdentityFile { role, name } = serde_json::from_str(&text)
             .with_context(|| format!("{shown}/{DESCRIPTION} is no description of an identity"))?;
         let file = |name: &str| {
             let path = directory.join(name);
@@ -108,14 +109,13 @@ impl Identity {
     /// # Errors
     /// When it cannot be read, or others can read it.
     pub(crate) fn secret(&self, name: &str) -> Result<String> {
-        let (path, failed) = (self.file(name), || format!("failed to read {}", self.shown(name)));
-        let shown = self.shown(name);
-        let found = fs::metadata(&path).with_context(failed)?;
+        let (path, shown) = (self.file(name), self.shown(name));
+        let found = fs::metadata(&path).with_context(|| format!("failed to read {shown}"))?;
         ensure!(
             is_private(found.mode(), found.uid(), user()),
             "{shown} can be read by other users: chmod 600 {shown}"
         );
-        fs::read_to_string(&path).with_context(failed)
+        read_file(&path)
     }
 
     fn shown(&self, name: &str) -> String {
@@ -126,6 +126,11 @@ impl Identity {
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
+}
+
+/// Reads a file of a fleet, none of which is long.
+pub(crate) fn read_file(path: &Path) -> Result<String> {
+    read_text_input("the file", path, SETTINGS_MAX_BYTES)
 }
 
 /// True if only this process and root can read a file. A group may read one of root's: Kubernetes

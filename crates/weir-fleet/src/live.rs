@@ -56,8 +56,8 @@ pub(crate) enum AgentNews {
 /// The progress of all agents of a run.
 #[derive(Debug)]
 pub(crate) struct FleetProgress {
-    /// Number of agents.
-    count: usize,
+    /// Agents from which more is to come.
+    agents: BTreeSet<String>,
     frames: BTreeMap<String, AgentFrame>,
     /// Intervals that some agents have finished, by their start: these agents, the sum.
     pending: BTreeMap<i64, (BTreeSet<String>, Interval)>,
@@ -73,10 +73,31 @@ struct AgentFrame {
 }
 
 impl FleetProgress {
-    /// Returns the progress of this many agents, of which nothing is known.
-    pub(crate) fn of(count: usize) -> FleetProgress {
+    /// Returns the progress of agents of which nothing is known.
+    pub(crate) fn of<'a>(agents: impl Iterator<Item = &'a str>) -> FleetProgress {
         let (frames, pending) = (BTreeMap::new(), BTreeMap::new());
-        FleetProgress { count, frames, pending, shown: Instant::now() }
+        let agents = agents.map(str::to_owned).collect();
+        FleetProgress { agents, frames, pending, shown: Instant::now() }
+    }
+
+    /// Notes that nothing more is to come from an agent: what all others have finished is complete.
+    /// Shows these intervals and returns them, in order of time.
+    pub(crate) fn gone(
+        &mut self,
+        agent: &str,
+        plan: &Plan,
+        observer: &mut dyn Observer,
+    ) -> Vec<Interval> {
+        self.agents.remove(agent);
+        if let Some(known) = self.frames.get_mut(agent) {
+            let Frame { completed, errors, bad, timed_out, .. } = known.frame;
+            known.frame = Frame { completed, errors, bad, timed_out, ..Frame::default() };
+        }
+        let is_whole = |agents: &BTreeSet<String>| self.agents.is_subset(agents);
+        let whole = self.pending.extract_if(.., |_, (agents, _)| is_whole(agents));
+        let whole: Vec<Interval> = whole.map(|(_, (_, sum))| sum).collect();
+        whole.iter().for_each(|interval| observer.interval(plan, interval));
+        whole
     }
 
     /// Returns the number of responses that the agents have told of.
@@ -84,20 +105,19 @@ impl FleetProgress {
         self.frames.values().map(|known| known.frame.completed).sum()
     }
 
-    /// Takes the news of an agent, and shows what is complete by it. Returns the interval that all
-    /// agents have finished now.
+    /// Takes the news of an agent, and shows what is complete by it. Returns the intervals that all
+    /// agents have finished now, at most one.
     pub(crate) fn receive(
         &mut self,
         agent: &str,
         news: AgentNews,
         plan: &Plan,
         observer: &mut dyn Observer,
-    ) -> Option<Interval> {
-        let is_known = self.frames.contains_key(agent);
-        if !is_known && self.frames.len() >= self.count {
-            return None;
+    ) -> Vec<Interval> {
+        if !self.agents.contains(agent) {
+            return Vec::new();
         }
-        let mut finished = None;
+        let mut finished = Vec::new();
         match news {
             AgentNews::Frame(frame) => {
                 self.frames.insert(agent.to_owned(), AgentFrame { frame: *frame, is_fresh: true });
@@ -107,11 +127,12 @@ impl FleetProgress {
                 let number = agents.iter().position(|known| *known == agent).unwrap_or(0);
                 observer.worker_interval(number as u32, &interval);
                 observer.agent_interval(agent, &interval);
-                finished = self.finished(agent, *interval);
+                finished.extend(self.finished(agent, *interval));
                 finished.iter().for_each(|whole| observer.interval(plan, whole));
             }
         }
-        let is_complete = self.frames.values().filter(|it| it.is_fresh).count() >= self.count;
+        let is_complete =
+            self.frames.values().filter(|it| it.is_fresh).count() >= self.agents.len();
         let is_late = self.shown.elapsed() >= LONGEST;
         if is_complete || (is_late && !self.frames.is_empty()) {
             self.shown = Instant::now();
@@ -134,7 +155,7 @@ impl FleetProgress {
             return None;
         }
         sum.add(&interval);
-        if agents.len() != self.count {
+        if !self.agents.is_subset(agents) {
             return None;
         }
         let whole = sum.clone();
@@ -186,7 +207,7 @@ mod tests {
     #[test]
     fn the_progress_is_that_of_all_agents() {
         let (mut progress, mut seen, plan) =
-            (FleetProgress::of(2), Seen::default(), Plan::default());
+            (FleetProgress::of(["a", "b"].into_iter()), Seen::default(), Plan::default());
         let mut receive = |agent: &str, news| {
             drop(progress.receive(agent, news, &plan, &mut seen));
         };
@@ -200,5 +221,21 @@ mod tests {
         receive("b", frame(2));
         assert_eq!(seen.intervals, [(10, 12), (20, 2)]);
         assert_eq!(seen.frames.last(), Some(&42));
+    }
+
+    #[test]
+    fn what_the_others_have_finished_is_complete_once_an_agent_is_gone() {
+        let (mut progress, mut seen, plan) =
+            (FleetProgress::of(["a", "b", "c"].into_iter()), Seen::default(), Plan::default());
+        for (agent, start_ns) in [("a", 0), ("b", 0), ("c", 0), ("b", 10), ("c", 20), ("b", 20)] {
+            progress.receive(agent, interval(start_ns, 1), &plan, &mut seen);
+        }
+        let whole = progress.gone("a", &plan, &mut seen);
+        assert_eq!(whole.iter().map(|whole| whole.start_ns).collect::<Vec<_>>(), [20]);
+        // What it sent before comes late, and counts no more.
+        progress.receive("a", interval(30, 1), &plan, &mut seen);
+        progress.receive("b", interval(30, 1), &plan, &mut seen);
+        progress.receive("c", interval(30, 1), &plan, &mut seen);
+        assert_eq!(seen.intervals, [(0, 3), (20, 2), (30, 2)]);
     }
 }

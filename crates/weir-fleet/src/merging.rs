@@ -182,3 +182,98 @@ fn set_epoch(document: &mut Document, begun_unix_ns: i128) {
         document.run.epoch_unix_ns = epoch_ns;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::{Value, json};
+    use weir_report::TextOptions;
+    use weir_result::Part;
+    use weir_runner::{LoadSpec, LocalRunner, RunSpec, Silent};
+    use weir_serve::ServeOptions;
+
+    use super::*;
+
+    const CLOCK: FleetClock = FleetClock { begins_ns: 1_000_000_000, unix_ahead_ns: 0 };
+
+    /// Carries out one of three parts of a load.
+    fn part(index: u32, url: &str) -> Document {
+        let mut spec = RunSpec::new(url);
+        let requests = Some(300);
+        spec.load = LoadSpec { connections: 3, requests, ..LoadSpec::default() };
+        (spec.load.warmup.span_ns, spec.engine.threads) = (0, Some(3));
+        spec.checks.preflight = false;
+        spec.part = Some(Part::new(index, 3).expect("it exists"));
+        LocalRunner::default().run(&spec, &mut Silent).expect("a server").document
+    }
+
+    fn member(index: u32) -> MemberResult {
+        MemberResult {
+            agent: format!("gen-{index}"),
+            part: Part::new(index, 3).expect("it exists"),
+            end: MemberEnd::Reported(Ending::Planned),
+            begun_own_ns: None,
+            begun: None,
+            drift: None,
+            silences_ns: Vec::new(),
+        }
+    }
+
+    /// Notes one place of each field of a value, by the names on the way to it.
+    fn fields(value: &Value, names: &str, place: &str, found: &mut BTreeMap<String, String>) {
+        match value {
+            Value::Object(fields_of) => fields_of.iter().for_each(|(name, value)| {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                fields(value, &format!("{names}/{name}"), &format!("{place}/{name}"), found);
+            }),
+            Value::Array(values) => values.iter().enumerate().for_each(|(index, value)| {
+                fields(value, &format!("{names}/#"), &format!("{place}/{index}"), found);
+            }),
+            _ => {}
+        }
+        found.entry(names.to_owned()).or_insert_with(|| place.to_owned());
+    }
+
+    /// Merges three documents, of which one is made up, and returns the parts that are left.
+    fn left(documents: [&Document; 2], made_up: &Value) -> Vec<u32> {
+        let read = weir_verdict::from_json(made_up.to_string().as_bytes()).ok();
+        let own = Part::new(2, 3);
+        let read = read.filter(|document| document.plan.part == own);
+        let unread = read.is_none().then(|| ("gen-2".to_owned(), "unread".to_owned()));
+        let documents = documents.into_iter().cloned().chain(read).collect();
+        let missing = unread.into_iter().collect();
+        let delivered = Delivered { documents, missing, ..Delivered::default() };
+        let document = merged(delivered, &[1, 2, 3].map(member), CLOCK).expect("two are true");
+        let mut text = Vec::new();
+        weir_report::text::write(&document, &TextOptions::default(), &mut text).expect("memory");
+        let fleet = document.fleet.expect("agents carried it out");
+        let is_left = |agent: &&AgentSection| agent.end == AgentEnd::Planned;
+        let left = fleet.agents.iter().filter(is_left);
+        left.map(|agent| agent.part.index()).collect()
+    }
+
+    #[test]
+    fn a_lie_in_any_field_of_a_document_costs_no_other_part() {
+        let server = weir_serve::spawn(ServeOptions::default()).expect("a port");
+        let url = format!("http://{}/", server.endpoint());
+        let [first, second, third] = [1, 2, 3].map(|index| part(index, &url));
+        let honest = serde_json::to_value(&second).expect("a document");
+        assert_eq!(left([&first, &third], &honest), [1, 2, 3]);
+        let mut found = BTreeMap::new();
+        fields(&honest, "", "", &mut found);
+        assert!(found.len() > 400, "{}", found.len());
+        let lies = [json!(u64::MAX), json!(null), json!(-1), json!("\u{7}"), json!(1e300)];
+        let mut unusable = 0;
+        for (number, place) in found.values().enumerate() {
+            for lie in [&lies[number % 5], &lies[(number + 1) % 5]] {
+                let mut made_up = honest.clone();
+                *made_up.pointer_mut(place).expect("it is there") = lie.clone();
+                let left = left([&first, &third], &made_up);
+                assert!(left.contains(&1) && left.contains(&3), "{place} is {lie}: {left:?}");
+                unusable += usize::from(left.len() == 2);
+            }
+        }
+        assert!(unusable > found.len(), "{unusable} of {}", 2 * found.len());
+    }
+}

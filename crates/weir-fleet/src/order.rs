@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
 use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
@@ -13,7 +12,7 @@ use rcgen::{KeyPair, PublicKeyData, SigningKey};
 use serde::Serialize;
 use weir_text::setting::IDENTITY;
 
-use crate::identity::{COORDINATORS, Identity, SIGNING_KEY};
+use crate::identity::{COORDINATORS, Identity, SIGNING_KEY, read_file};
 use crate::message::{Order, OrderSignature, RunId, Sender};
 
 /// Time for which an order is valid, in seconds: it is sent again until it is answered, and the
@@ -138,9 +137,7 @@ fn verify(coordinators: &[String], own: &Sender, order: &Order, now_unix_s: u64)
 /// Reads the public keys of an agent's list: one on each line, before a blank.
 fn coordinators_of(identity: &Identity) -> Result<Vec<String>> {
     let path = identity.file(COORDINATORS);
-    let text = fs::read_to_string(&path).with_context(|| {
-        format!("failed to read {}: make the fleet anew with weir fleet init", path.display())
-    })?;
+    let text = read_file(&path).context("make the fleet anew with weir fleet init")?;
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     Ok(lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect())
 }

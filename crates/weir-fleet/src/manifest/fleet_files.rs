@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use crate::fleet_directory::FleetPlan;
-use crate::identity::{CERTIFICATE, DESCRIPTION, IdentityFile, KEY, Role};
+use crate::identity::{CERTIFICATE, DESCRIPTION, IdentityFile, KEY, Role, read_file};
 
 /// Name and text of the files of one directory.
 pub(super) type FileTexts = BTreeMap<String, String>;
@@ -56,8 +56,8 @@ impl FleetFiles {
         let (mut coordinator, mut agents) = (None, Vec::new());
         for entry in entries {
             let path = entry?.path();
-            let Ok(text) = fs::read(path.join(DESCRIPTION)) else { continue };
-            let IdentityFile { role, name } = serde_json::from_slice(&text)
+            let Ok(text) = read_file(&path.join(DESCRIPTION)) else { continue };
+            let IdentityFile { role, name } = serde_json::from_str(&text)
                 .with_context(|| format!("{} has no identity", path.display()))?;
             match role {
                 Role::Coordinator => coordinator = Some(files(&path, |_| true)?),
@@ -135,8 +135,7 @@ fn files(directory: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<FileTexts
             continue;
         }
         let is_fit = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        let text = fs::read_to_string(&path);
-        let text = text.with_context(|| format!("failed to read {}", path.display()))?;
+        let text = read_file(&path)?;
         if !name.chars().all(is_fit) || text.len() > FILE_MAX {
             bail!("{} is no file of an identity", path.display());
         }

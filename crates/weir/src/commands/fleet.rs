@@ -8,7 +8,7 @@ use anyhow::Result;
 use weir_fleet::{AgentFacts, AgentPresence, FleetPlan, KeptRun, Role};
 use weir_report::{TextOptions, exporters, json};
 use weir_runner::InterruptStage;
-use weir_text::units;
+use weir_text::{printable, units};
 
 use crate::args::PrintForm;
 use crate::args::fleet::{
@@ -102,21 +102,23 @@ fn status(bus: &BusArgs) -> Result<ExitCode> {
 
 fn agent_line(agent: &AgentPresence) -> String {
     let AgentPresence { name, facts, run } = agent;
+    let (name, run) = (printable(name), printable(run.as_deref().unwrap_or("unknown")));
     match facts {
         Some(AgentFacts { cpus, version, .. }) => {
-            format!("agent {name}   free   {cpus} CPUs   weir {version}")
+            format!("agent {name}   free   {cpus} CPUs   weir {}", printable(version))
         }
-        None => format!("agent {name}   in run {}", run.as_deref().unwrap_or("unknown")),
+        None => format!("agent {name}   in run {run}"),
     }
 }
 
 fn run_line(kept: &KeptRun) -> String {
     let KeptRun { run, begun_unix_ns, agents } = kept;
+    let (run, agents) = (printable(run), agents.join(", "));
     match begun_unix_ns {
         None => format!("run {run}   not begun"),
         Some(ns) => {
             let ago = units::duration(weir_sys::realtime_ns().saturating_sub(*ns));
-            format!("run {run}   begun {ago} ago on {}", agents.join(", "))
+            format!("run {run}   begun {ago} ago on {}", printable(&agents))
         }
     }
 }

@@ -397,6 +397,26 @@ fn a_condition_ends_the_load_of_all_agents() {
 }
 
 #[test]
+fn a_condition_ends_the_load_of_those_that_are_left() {
+    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let (_nats, bus) = start_bus(&place);
+    let agents = ["gen-1", "gen-2"].map(|name| start_agent(name, &bus));
+    let words = format!(
+        "--agents 2 --bus {bus} --on-loss continue --no-preflight -R 200 -c 4 -d 55s --warmup 0"
+    );
+    let mut command = weir_with_nats(&directory);
+    command.args(words.split(' ')).args(["--abort", "rate < 150 for 2s"]);
+    command.args(["-o", &directory.file("run.json"), &server.url()]);
+    let running = Process::start(&mut command);
+    await_load(&server);
+    kill(agents[1].id());
+    let output = running.wait();
+    assert_eq!(output.code(), 4, "{output:?}");
+    let aborted = document(&directory).run.aborted.expect("a condition has ended it");
+    assert!(aborted.values.iter().all(|rate| *rate < 150.0), "{aborted:?}");
+}
+
+#[test]
 fn without_all_agents_nothing_is_sent() {
     let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
     let (_nats, bus) = start_bus(&place);

@@ -1,6 +1,7 @@
 //! One agent of three speaks the protocol and lies, on a bus that lets in identities alone. The
 //! parts of the others are reported all the same.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -57,6 +58,15 @@ struct Liar {
     heard: Receiver<BusMessage>,
     lie: Lie,
     facts: AgentFacts,
+    phase: Cell<LiarPhase>,
+}
+
+/// The phase of a run, as far as it was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LiarPhase {
+    Preparing,
+    Arming,
+    Loading,
 }
 
 impl Liar {
@@ -124,13 +134,18 @@ impl Liar {
 
     /// Says all that is not the answer to this message, of this run and of others.
     fn say_everything(&self, run: &str, to: &ToAgent) {
-        let is_preparing = matches!(to, ToAgent::Prepare(_));
-        let is_arming = matches!(to, ToAgent::Arm { .. });
+        let phase = match to {
+            ToAgent::Prepare(_) => LiarPhase::Preparing,
+            ToAgent::Arm { .. } => LiarPhase::Arming,
+            ToAgent::Commit { .. } => LiarPhase::Loading,
+            _ => self.phase.get(),
+        };
+        self.phase.set(phase);
         let long = || "x".repeat(100_000);
         for of in [run, "", "other", "*"] {
             let (is_own, run) = (of == run, of.to_owned());
-            // In these phases an agent may refuse or end, and then the run does not begin.
-            let may_end = is_own && (is_preparing || is_arming);
+            // Before the load an agent may refuse or end, and then the run does not begin.
+            let may_end = is_own && phase != LiarPhase::Loading;
             let ended = |begun_ns| FromAgent::Ended {
                 run: run.clone(),
                 begun_ns,
@@ -151,10 +166,10 @@ impl Liar {
             ];
             for message in messages {
                 let is_due = match &message {
-                    FromAgent::Ready { .. } => is_own && is_preparing,
-                    FromAgent::Armed { .. } => is_own && is_arming,
+                    FromAgent::Ready { .. } => is_own && phase == LiarPhase::Preparing,
+                    FromAgent::Armed { .. } => is_own && phase == LiarPhase::Arming,
                     FromAgent::Refused { reason, .. } => may_end && reason.len() < 100,
-                    FromAgent::Ended { .. } => is_own,
+                    FromAgent::Ended { .. } => may_end,
                     _ => false,
                 };
                 if !is_due {
@@ -245,7 +260,8 @@ fn check(lie: Lie) {
     let (bus, heard) = fleet.connect(LIAR, &[&format!("weir.agent.{LIAR}.in")]);
     let version = VERSION.trim_end().to_owned();
     let facts = AgentFacts { protocol: PROTOCOL, version, cpus: 1, clock: clock_name() };
-    let liar = Liar { bus, heard, lie, facts };
+    let phase = Cell::new(LiarPhase::Preparing);
+    let liar = Liar { bus, heard, lie, facts, phase };
     let store = fleet.identity("server").join("jetstream");
     let seen = Seen { is_over: AtomicBool::new(false), coordinator: AtomicU32::new(0), store };
     let seen = &seen;
