@@ -171,12 +171,13 @@ impl Capture {
         }
     }
 
-    /// Ends a head: removes its status line and its empty line.
-    pub(crate) fn end_head(&mut self) {
+    /// Ends a head: removes its status line and its empty line. Returns its field lines.
+    pub(crate) fn end_head(&mut self) -> &[u8] {
         let begin = self.last().head_end;
         let status_line = memchr(b'\n', &self.heads[begin..]).expect("the status line has an end");
         self.heads.drain(begin..=begin + status_line);
         self.end_trailers();
+        &self.heads[begin..]
     }
 
     /// Ends a trailer section: removes its empty line.

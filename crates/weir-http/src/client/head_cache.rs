@@ -34,6 +34,9 @@ const WORD_BYTES: usize = 8;
 const LENGTHS_MIN: usize = 64;
 const LENGTHS_MAX: usize = 1024;
 
+/// Heads of responses kept elsewhere that are read for their type.
+const NOTED_MAX: u16 = 256;
+
 /// Heads kept for each length.
 const WAYS: usize = 2;
 
@@ -47,6 +50,8 @@ pub struct HeadCache {
     last: usize,
     /// True if a head that was stored is that of an event stream.
     has_event_streams: bool,
+    /// Heads of responses kept elsewhere that were read for that.
+    noted: u16,
 }
 
 /// A cached head.
@@ -95,6 +100,15 @@ impl HeadCache {
     /// True if a head so far was that of an event stream. Heads are read for it as they are stored.
     pub fn has_event_streams(&self) -> bool {
         self.has_event_streams
+    }
+
+    /// Reads the head of a response that is kept elsewhere for its type. Only the first ones of
+    /// many are read.
+    pub(crate) fn note(&mut self, head: &[u8]) {
+        if self.noted < NOTED_MAX {
+            self.noted += 1;
+            self.has_event_streams |= is_of_event_stream(head);
+        }
     }
 
     /// Finds the head at the start of `bytes` among several: those of responses of this length come
@@ -180,7 +194,8 @@ impl HeadCache {
 
 impl Default for HeadCache {
     fn default() -> HeadCache {
-        HeadCache { heads: vec![CachedHead::default()], last: 0, has_event_streams: false }
+        let heads = vec![CachedHead::default()];
+        HeadCache { heads, last: 0, has_event_streams: false, noted: 0 }
     }
 }
 

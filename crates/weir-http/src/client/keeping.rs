@@ -2,7 +2,7 @@
 //! [`Capture`]. Does not classify the bytes.
 
 use super::capture::Capture;
-use super::{Http1, ResponseElement};
+use super::{HeadCache, Http1, ResponseElement};
 use crate::{ProtocolError, ReceivedResponse, ResponseEvent};
 
 impl Http1 {
@@ -12,6 +12,7 @@ impl Http1 {
     pub(super) fn receive_and_keep(
         &mut self,
         bytes: &[u8],
+        mut known: Option<&mut HeadCache>,
         events: &mut Vec<ResponseEvent>,
     ) -> Result<(), ProtocolError> {
         self.begin_call();
@@ -20,7 +21,8 @@ impl Http1 {
             let (phase, completed) = (self.phase, events.len());
             match self.advance(rest, None, events) {
                 Ok(used) => {
-                    self.keep(phase, &rest[..used], events.len() > completed);
+                    let is_complete = events.len() > completed;
+                    self.keep(phase, &rest[..used], is_complete, known.as_deref_mut());
                     rest = &rest[used..];
                 }
                 Err(error) => return Err(self.fail(error)),
@@ -30,7 +32,13 @@ impl Http1 {
     }
 
     /// Stores the bytes parsed in a phase, which may be over now.
-    fn keep(&mut self, phase: ResponseElement, bytes: &[u8], is_complete: bool) {
+    fn keep(
+        &mut self,
+        phase: ResponseElement,
+        bytes: &[u8],
+        is_complete: bool,
+        known: Option<&mut HeadCache>,
+    ) {
         let now = self.phase;
         let Some(capture) = self.capture() else { return };
         match phase {
@@ -39,7 +47,10 @@ impl Http1 {
                 match now {
                     ResponseElement::Head => {}
                     ResponseElement::Start if !is_complete => capture.forget_unfinished(),
-                    _ => capture.end_head(),
+                    _ => {
+                        let head = capture.end_head();
+                        known.into_iter().for_each(|known| known.note(head));
+                    }
                 }
             }
             ResponseElement::TrailerStart | ResponseElement::Trailers => {

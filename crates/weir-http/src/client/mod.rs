@@ -323,7 +323,7 @@ impl Http1 {
         events: &mut Vec<ResponseEvent>,
     ) -> Result<(), ProtocolError> {
         if self.interest != Interest::Status {
-            return self.receive_and_keep(bytes, events);
+            return self.receive_and_keep(bytes, known, events);
         }
         self.began_here = false;
         let mut rest = bytes;

@@ -82,7 +82,7 @@ impl H2HeadCache {
                 number = known.unwrap_or(0);
             } else {
                 if is_first && name == b"content-type" {
-                    self.has_event_streams = sse::is_event_stream(value);
+                    self.has_event_streams |= sse::is_event_stream(value);
                 }
                 each(name, value);
             }
