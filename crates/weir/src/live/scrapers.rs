@@ -13,13 +13,16 @@ const SCRAPERS_MAX: usize = 8;
 /// Longest wait, whatever the interval of a scraper.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
-/// Intervals that are kept of a scraper. Two scrapers that share an address and a `User-Agent`
-/// alternate, so that the longest of several is at least half of their period.
-const INTERVALS_KEPT: usize = 4;
+/// Intervals that are kept of a scraper. Scrapers that share an address and a `User-Agent` take
+/// turns, so that their intervals repeat.
+const INTERVALS_KEPT: usize = 16;
 
-/// Scrapes after the end that are awaited: of one scraper its next ones, of two that share an
-/// address and a `User-Agent` one each.
+/// Least number of scrapes after the end that are awaited of one that came several times: two that
+/// look alike may have come once each.
 const END_SCRAPES: usize = 2;
+
+/// Intervals are alike if they differ by no more than this share of a period.
+const JITTER_SHARE: u32 = 8;
 
 /// Begins of the `User-Agent` of programs with which people read a page once.
 const OF_PEOPLE: [&str; 4] = ["curl/", "Wget/", "Mozilla/", "HTTPie/"];
@@ -28,7 +31,7 @@ const OF_PEOPLE: [&str; 4] = ["curl/", "Wget/", "Mozilla/", "HTTPie/"];
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scrapers(Arc<(Mutex<Vec<Scraper>>, Condvar)>);
 
-/// One of them, or two that look alike: an address and a `User-Agent`.
+/// One of them, or several that look alike: an address and a `User-Agent`.
 #[derive(Debug)]
 struct Scraper {
     address: IpAddr,
@@ -46,7 +49,11 @@ impl Scraper {
     fn until(&self, now: Instant) -> Option<Instant> {
         let longest = self.intervals.iter().max();
         let span = match longest {
-            Some(longest) => longest.saturating_mul(2).min(WAIT_MAX),
+            Some(longest) => {
+                // Each of several has come once a period has passed.
+                let period = self.period(self.alike());
+                longest.saturating_mul(2).max(period + period / JITTER_SHARE).min(WAIT_MAX)
+            }
             // It came late in the load, or seldom comes.
             None if self.is_program() => WAIT_MAX,
             None => return None,
@@ -57,7 +64,23 @@ impl Scraper {
 
     /// True if no further scrape is awaited. One that came once does not share its place.
     fn has_end(&self) -> bool {
-        self.ends >= END_SCRAPES.min(self.intervals.len().max(1))
+        self.ends >= END_SCRAPES.min(self.intervals.len().max(1)).max(self.alike())
+    }
+
+    /// Returns the number of scrapers that look like this one: after so many of their intervals
+    /// these repeat. 1 if they do not, or have not yet.
+    fn alike(&self) -> usize {
+        let repeats = |count: &usize| {
+            let jitter = self.period(*count) / JITTER_SHARE;
+            let pairs = self.intervals.iter().zip(&self.intervals[*count..]);
+            pairs.into_iter().all(|(one, other)| one.abs_diff(*other) <= jitter)
+        };
+        (1..=self.intervals.len() / 2).find(repeats).unwrap_or(1)
+    }
+
+    /// Returns the time in which so many scrapers that look alike come once each.
+    fn period(&self, count: usize) -> Duration {
+        self.intervals.iter().take(count).sum()
     }
 
     /// True if it names a program that comes again.
@@ -165,6 +188,26 @@ mod tests {
         assert!(until(at(15_001)).is_some(), "the other one has not seen it");
         see(16_000, true);
         assert_eq!(until(at(16_001)), None);
+    }
+
+    /// Three scrape every 6 s, the second 1 s and the third 3 s after the first.
+    #[test]
+    fn three_scrapers_that_look_alike_all_see_the_end() {
+        let (scrapers, begun) = (Scrapers::default(), Instant::now());
+        let at = |ms: u64| begun + Duration::from_millis(ms);
+        let see = |ms, has_end| scrapers.seen(ADDRESS, Some("Prometheus"), has_end, at(ms));
+        for ms in [0, 1_000, 3_000, 6_000, 7_050, 9_000, 12_000] {
+            see(ms, false);
+        }
+        let until = |now: Instant| scrapers.lock()[0].until(now);
+        assert_eq!(scrapers.lock()[0].alike(), 3);
+        assert!(until(at(12_500)) >= Some(at(18_500)), "each of them comes once in 6 s");
+        for ms in [13_000, 15_000] {
+            see(ms, true);
+            assert!(until(at(ms + 1)).is_some(), "another one has not seen it");
+        }
+        see(18_000, true);
+        assert_eq!(until(at(18_001)), None);
     }
 
     #[test]
