@@ -51,6 +51,9 @@ const NEEDS: &[Need] = &[
     ("on-loss", &["agents"], "--agents N"),
 ];
 
+/// Flags of the report, which --quiet leaves out.
+const OF_REPORT: [&str; 4] = ["format", "latency", "rules", "verbose"];
+
 /// Checks that each given flag of a run has an effect. `is_study`: a study may choose the rate.
 ///
 /// # Errors
@@ -71,7 +74,17 @@ pub(super) fn check(
     let is_unused =
         |(flag, needs, _): &&Need| is_given(flag) && !needs.iter().any(|needed| is_given(needed));
     let mut needs = NEEDS.iter().filter(|(_, needs, _)| !is_study || needs[0] != "rate");
-    needs.find(is_unused).map_or(Ok(()), |need| Err(unused(need)))
+    if let Some(need) = needs.find(is_unused) {
+        return Err(unused(need));
+    }
+    let has_files = ["output", "export"].into_iter().any(is_given);
+    let mut of_report = OF_REPORT.into_iter().filter(|long| is_given(long));
+    match of_report.next().filter(|_| is_given("quiet") && !has_files) {
+        Some(long) => Err(wrong(format!(
+            "--{long} has no effect beside --quiet, which prints no report: leave one of them out"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Returns the error for the words of a run of which clap has said that a flag is missing.
@@ -178,6 +191,18 @@ mod tests {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let found = parse_study_run(&words).expect_err(line).to_string();
             assert!(found.contains("has no effect without"), "{line}: {found}");
+        }
+    }
+
+    #[test]
+    fn quiet_runs_have_no_report() {
+        for flags in ["-q --format json", "-L --quiet", "-q --rules", "-q --verbose"] {
+            let found = message(&format!("{flags} http://h/"));
+            assert!(found.contains("beside --quiet"), "{flags}: {found}");
+        }
+        for flags in ["-q", "-q --verbose -o a.txt", "-q -L --export text=a.txt"] {
+            let line = format!("{flags} http://h/");
+            Cli::of_words(std::iter::once("weir").chain(line.split(' '))).expect(flags);
         }
     }
 

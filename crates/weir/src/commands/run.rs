@@ -56,6 +56,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let runner = runner::chosen(runner::of(&spec), &args.fleet, rows)?;
     let prepared = runner.prepare(&spec, &mut observers.all)?;
     if args.print_plan {
+        print_unwritten(&args.result);
         return print_plan(&*prepared);
     }
     let place = match args.fleet.agents {
@@ -63,6 +64,25 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         None => RowsPlace::Here,
     };
     carry_out(&args.result, (prepared, place), &interrupts, &summary, &mut observers)
+}
+
+/// Says what `--print-plan` leaves out of the flags of the result, so that a whole command line can
+/// be tried with it.
+fn print_unwritten(result: &ResultArgs) {
+    let has_files = result.document_places().next().is_some()
+        || result.rows().is_some()
+        || !result.exports().is_empty();
+    let unwritten = [
+        ("no file is written", has_files),
+        ("nothing is saved", result.output.saved.save.is_some()),
+        ("--quiet has no effect", result.output.quiet),
+    ];
+    let unwritten: Vec<&str> =
+        unwritten.into_iter().filter_map(|(text, is_given)| is_given.then_some(text)).collect();
+    if !unwritten.is_empty() {
+        let text = unwritten.join(", ");
+        terminal::eprint_line(format_args!("note: --print-plan sends nothing: {text}"));
+    }
 }
 
 /// Prints the plan as JSON, with the first requests of a list.

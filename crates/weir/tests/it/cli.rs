@@ -341,6 +341,23 @@ fn the_version_is_printed() {
     }
 }
 
+/// A whole command line can be tried with --print-plan, which says what it leaves out.
+#[test]
+fn a_printed_plan_names_the_flags_without_effect() {
+    let directory = Directory::new();
+    let file = directory.file("run.json");
+    for (words, expected) in [
+        (&["-o", &file, "--save", "a"][..], "no file is written, nothing is saved\n"),
+        (&["--export", &format!("csv={file}.csv")], "no file is written\n"),
+        (&["-q"], "--quiet has no effect\n"),
+    ] {
+        let output = weir("--print-plan http://127.0.0.1:9/", words);
+        assert_eq!(output.code(), 0, "{output:?}");
+        assert_eq!(output.stderr, format!("note: --print-plan sends nothing: {expected}"));
+    }
+    assert!(fs::metadata(&file).is_err());
+}
+
 fn print_plan(words: &str, more: &[&str]) -> Plan {
     let output = weir(&format!("--print-plan {words}"), more);
     assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{output:?}");
