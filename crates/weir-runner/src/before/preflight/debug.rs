@@ -20,7 +20,6 @@ use super::result::{PreflightResult, describe};
 use super::streams;
 use super::trace::{ExchangeTrace, KEPT_BYTES};
 use crate::prepare::draft::Draft;
-use crate::prepare::http;
 
 /// Sends the request over HTTP/1, and describes its response.
 ///
@@ -95,7 +94,9 @@ pub(super) fn http2<B: Backend>(
     result: &mut PreflightResult,
 ) -> io::Result<Preflight> {
     let (is_grpc, log) = (draft.calls.is_some(), MessageLog::default());
-    let mut client = http2_client(draft, http2, &log);
+    let mut client =
+        streams::client_of(draft, http2, (Interest::Body, &BodyBudget::new(KEPT_BYTES)));
+    client.set_messages(&log.format(framing(is_grpc)));
     client.open(link.now().0);
     let (mut sent, mut begun, mut events) = (None, None, Vec::new());
     loop {
@@ -155,17 +156,8 @@ pub(super) fn http2<B: Backend>(
     }
 }
 
-/// Returns a client that keeps the response, and logs its messages.
-fn http2_client(draft: &Draft, http2: Http2Plan, log: &MessageLog) -> H2Client {
-    let mut client = H2Client::new(1, &http::options(http2));
-    client.set_interest(Interest::Body, &BodyBudget::new(KEPT_BYTES));
-    client.set_messages(&log.format(match draft.calls {
-        Some(_) => MessageFraming::Grpc,
-        None => MessageFraming::EventStream,
-    }));
-    let checks = draft.expectations.iter();
-    checks.filter_map(|checks| checks.call_rules()).for_each(|it| client.set_calls(it));
-    client
+fn framing(is_grpc: bool) -> MessageFraming {
+    if is_grpc { MessageFraming::Grpc } else { MessageFraming::EventStream }
 }
 
 /// Shows a response that is complete, and checks it.

@@ -4,7 +4,9 @@ use std::io;
 use std::sync::Arc;
 
 use weir_http::h2::H2Client;
-use weir_http::{Interest, Multiplexed, ProtocolError, ReceivedResponse, Request, StreamEventKind};
+use weir_http::{
+    BodyBudget, Interest, Multiplexed, ProtocolError, ReceivedResponse, Request, StreamEventKind,
+};
 use weir_io::{Backend, Nanos};
 use weir_result::Http2Plan;
 use weir_result::document::Preflight;
@@ -28,11 +30,9 @@ pub(super) fn exchange<B: Backend>(
     started: Nanos,
     result: &mut PreflightResult,
 ) -> io::Result<Preflight> {
-    let mut client = H2Client::new(1, &http::options(http2));
     let checks = draft.expectations.as_ref();
     let interest = checks.map_or(Interest::Head, |checks| checks.interest().max(Interest::Head));
-    client.set_interest(interest, &draft.body_budget);
-    checks.iter().filter_map(|checks| checks.call_rules()).for_each(|it| client.set_calls(it));
+    let mut client = client_of(draft, http2, (interest, &draft.body_budget));
     client.open(link.now().0);
     let (mut is_sent, mut received, mut begun, mut events) = (false, 0, None, Vec::new());
     loop {
@@ -41,11 +41,7 @@ pub(super) fn exchange<B: Backend>(
             is_sent = true;
             result.sent += 1;
         }
-        let mut out = Vec::new();
-        client.poll_transmit(&mut out);
-        if !out.is_empty() {
-            link.send(&out)?;
-        }
+        link.transmit(&mut client)?;
         let bytes = link.receive().map_err(|error| refusal(&client).unwrap_or(error))?;
         received += bytes.len();
         let read = client.receive(&bytes, link.now().0, &mut events);
@@ -78,6 +74,19 @@ pub(super) fn exchange<B: Backend>(
             return Ok(begun);
         }
     }
+}
+
+/// Returns a client that keeps this part of a response, and reads calls by the expectations.
+pub(super) fn client_of(
+    draft: &Draft,
+    http2: Http2Plan,
+    (interest, budget): (Interest, &BodyBudget),
+) -> H2Client {
+    let mut client = H2Client::new(1, &http::options(http2));
+    client.set_interest(interest, budget);
+    let checks = draft.expectations.iter();
+    checks.filter_map(|checks| checks.call_rules()).for_each(|it| client.set_calls(it));
+    client
 }
 
 /// Returns the error of a stream that ends without a response.
