@@ -220,7 +220,7 @@ impl BusLink {
         let is_begun = weir_sys::monotonic_ns() > clock.begins_ns;
         let agents = members.iter().map(|member| (&member.agent, member.part));
         let merged = merged(Delivered::of(&self.bus, run, agents), members, clock);
-        // What is there has been read: a second reader would find no more.
+        // The messages there have been read: a second reader would find no more.
         self.bus.remove_run(run);
         match interrupts.received() {
             Some(signal) if merged.is_err() && !is_begun => Err(Interrupted(signal).into()),

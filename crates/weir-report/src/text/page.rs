@@ -164,7 +164,9 @@ impl TextPage {
         let is_wide = indent + widest > self.width;
         let (indent, label) = match is_wide && indent > HANGING {
             true => {
-                self.line([label]);
+                if !label.text.trim().is_empty() {
+                    self.line([label]);
+                }
                 (HANGING, Span::plain(""))
             }
             false => (indent, label),

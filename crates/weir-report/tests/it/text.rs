@@ -218,7 +218,7 @@ fn steps_name_where_the_target_fell_behind() {
     let knee =
         "  Knee          kept up at 200.0/s, fell behind at 300.0/s (stage 3); limit server\n";
     assert!(text.contains(knee), "{text}");
-    // What all stages share stands once.
+    // A finding that all stages share stands once.
     assert_eq!(text.matches("p99 is a bound").count(), 1, "{text}");
     assert!(text.contains("- 1 to 3: p99 is a bound\n"), "{text}");
     assert!(text.contains("- 3: limit server\n"), "{text}");

@@ -113,7 +113,7 @@ pub(crate) fn more_cpu(document: &Document) -> String {
     if !document.parts.is_empty() {
         return format!("use more machines ({AGENTS}), or lower the load");
     }
-    // What was tried is better advice than a rule of thumb.
+    // A number of threads that was tried is better advice than a rule of thumb.
     if let Some(threads) = proven_threads(document) {
         return format!("use {THREADS} {threads}");
     }

@@ -269,6 +269,42 @@ fn three(all: [Vec<Request>; 3]) -> [Document; 3] {
     })
 }
 
+/// Returns the document of both halves, as if one machine had measured them. Apart from the test
+/// that compares it: a stack holds only so many documents.
+fn whole(one: &Measurements, two: &Measurements) -> Document {
+    let mut both = one.clone();
+    both.merge(two);
+    let mut whole_parts = parts(1, 1, both);
+    let mut witness = fixture::witness(1);
+    witness.merge(&fixture::witness(2));
+    whole_parts.witness = Some(witness);
+    // The worst of both parts: the gap of the first, the steal of the second, the number of its
+    // stops.
+    let stops = fixture::health(1).stops.expect("it has some");
+    whole_parts.health = Some(ClientHealth {
+        steal: Some(0.002),
+        stops: Some(Stops { count: 2, longest_at_ns: -2, ..stops }),
+        server_cpu: fixture::health(2).server_cpu,
+        ..fixture::health(1)
+    });
+    // Counts add up; the lower median and the longer round trip remain.
+    let probe = fixture::probe(2);
+    whole_parts.probe =
+        Probed { sent: 82, failed: 2, returned: 0, answered: 80, connects: 2, ..probe };
+    whole_parts.network = Some(NetworkSection {
+        sockets: 10,
+        sampled: 10,
+        retransmitted_segments: 3,
+        retransmission_timeouts: Some(2),
+        handshakes: 3,
+        ..fixture::network(2)
+    });
+    whole_parts.preflight_sent = 2;
+    whole_parts.given.run.client =
+        ClientUsage { cpu_user_ns: 10, cpu_system_ns: 14, max_resident_bytes: 22 };
+    weir_verdict::assemble(whole_parts).expect("it adds up")
+}
+
 /// Takes over the bounds that are weaker in `merged`: a client that was short of CPU time in one
 /// part qualifies the numbers of all.
 fn weaken(whole: &mut Document, merged: &Document) {
@@ -301,39 +337,7 @@ proptest! {
     #[test]
     fn merging_two_halves_is_assembling_both(one in requests(), two in requests()) {
         let (one, two) = (measurements(0, &one), measurements(1, &two));
-        let mut both = one.clone();
-        both.merge(&two);
-        let mut whole_parts = parts(1, 1, both);
-        let mut witness = fixture::witness(1);
-        witness.merge(&fixture::witness(2));
-        whole_parts.witness = Some(witness);
-        // The worst of both parts: the gap of the first, the steal of the second, the number of its
-        // stops.
-        let stops = fixture::health(1).stops.expect("it has some");
-        whole_parts.health =
-            Some(ClientHealth {
-                steal: Some(0.002),
-                stops: Some(Stops { count: 2, longest_at_ns: -2, ..stops }),
-                server_cpu: fixture::health(2).server_cpu,
-                ..fixture::health(1)
-            });
-        // Counts add up; the lower median and the longer round trip remain.
-        let probe = fixture::probe(2);
-        whole_parts.probe =
-            Probed { sent: 82, failed: 2, returned: 0, answered: 80, connects: 2, ..probe };
-        whole_parts.network = Some(NetworkSection {
-            sockets: 10,
-            sampled: 10,
-            retransmitted_segments: 3,
-            retransmission_timeouts: Some(2),
-            handshakes: 3,
-            ..fixture::network(2)
-        });
-        whole_parts.preflight_sent = 2;
-        whole_parts.given.run.client = ClientUsage {
-            cpu_user_ns: 10, cpu_system_ns: 14, max_resident_bytes: 22,
-        };
-        let mut whole = weir_verdict::assemble(whole_parts).expect("it adds up");
+        let mut whole = whole(&one, &two);
         let halves = [parts(1, 2, one), parts(2, 2, two)].map(|half| {
             // Converted to text and back, as parts are exchanged.
             let half = weir_verdict::assemble(half).expect("it adds up");

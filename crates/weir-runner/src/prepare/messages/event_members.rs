@@ -22,7 +22,7 @@ impl EventMembers {
     pub(super) fn of(text: &[u8]) -> EventMembers {
         let mut found = EventMembers::default();
         let mut json = serde_json::Deserializer::from_slice(text);
-        // What is no JSON states nothing beyond what was found.
+        // Text that is no JSON states nothing beyond the members found so far.
         let _is_json = MemberPlace::Top.within(&mut found).deserialize(&mut json).is_ok();
         found
     }
