@@ -1,7 +1,7 @@
 //! The goodput of responses with messages (METHOD 1.26): conditions on the times of one response.
 
 use weir_io::Nanos;
-use weir_result::GapDoubts;
+use weir_result::{GapDoubts, GoodputTerm, GoodputTime};
 
 use crate::exchange::Exchange;
 
@@ -10,30 +10,6 @@ use crate::exchange::Exchange;
 pub struct Goodput {
     /// The conditions; at most [`Goodput::TERMS_MAX`].
     pub terms: Vec<GoodputTerm>,
-}
-
-/// A condition: a time of a response is below a limit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GoodputTerm {
-    /// The time.
-    pub time: GoodputTime,
-    /// Its limit in nanoseconds; the time has to be less.
-    pub limit_ns: u64,
-}
-
-/// A time of one response.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum GoodputTime {
-    /// Time to the first message, from the planned send.
-    First,
-    /// Response time.
-    Total,
-    /// Mean gap between messages.
-    MeanGap,
-    /// Time per token by the server's count; per message if it states none.
-    PerToken,
-    /// Percentile of the gaps between messages, in percent; 100 is the greatest.
-    Gap(f64),
 }
 
 impl Goodput {
@@ -58,7 +34,7 @@ impl Goodput {
                 gaps == 0 || times.span_ns < term.limit_ns.saturating_mul(gaps.into())
             }
             GoodputTime::PerToken => {
-                let tokens = response.tokens.unwrap_or(response.count).saturating_sub(1);
+                let tokens = response.tokens_after_first();
                 gaps == 0 || times.span_ns < term.limit_ns.saturating_mul(tokens.into())
             }
             GoodputTime::Gap(p) => {
@@ -218,6 +194,17 @@ impl MessageProgress {
         has_error: false,
         has_end_mark: false,
     };
+
+    /// Number of tokens after the first, by the server's count; of messages without one.
+    fn tokens_after_first(&self) -> u32 {
+        self.tokens.unwrap_or(self.count).saturating_sub(1)
+    }
+
+    /// Returns the time per token as measured; `None` with one message or one token.
+    pub(crate) fn time_per_token_ns(&self) -> Option<u64> {
+        let tokens = u64::from(self.tokens_after_first());
+        (self.count > 1 && tokens > 0).then(|| self.last_at.since(self.first_at) / tokens)
+    }
 
     /// Returns the times of the response to `exchange` that ended at `at`.
     fn times(&self, exchange: &Exchange, at: Nanos, reading: TimeReading) -> ResponseTimes {

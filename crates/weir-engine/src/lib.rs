@@ -63,7 +63,7 @@ mod worker_frame;
 pub use completion::{Completion, ExchangeMessages, KernelTimes, Outcome, Response};
 pub use control::{Control, ScriptFailure};
 pub use exchange::{Exchange, SlotPhase};
-pub use goodput::{Goodput, GoodputTerm, GoodputTime};
+pub use goodput::Goodput;
 pub use heartbeat::{BEAT_NS, Heartbeat};
 pub use job::{Ending, Extras, Job, MessageRules, planned_slots};
 pub use live::{LiveMessage, LiveSender};

@@ -17,6 +17,13 @@ pub(crate) struct MessageTally {
     pub(crate) good: u64,
     /// Tokens by the server's count, which arrived in the window.
     pub(crate) tokens: u64,
+    /// Times per token of `ok` slots of M.
+    pub(crate) per_token: Tally,
+    /// Slots of M whose response met the goodput.
+    pub(crate) good_due: u64,
+    /// End marks of streams of slots of M, and `ok` ones whose stream has messages and none.
+    pub(crate) end_marks: u64,
+    pub(crate) unmarked: u64,
     /// Gaps that the client may have changed.
     pub(crate) doubts: GapDoubts,
 }
@@ -31,6 +38,10 @@ impl MessageTally {
         self.bytes += other.bytes;
         self.good += other.good;
         self.tokens += other.tokens;
+        self.per_token.add(&other.per_token);
+        self.good_due += other.good_due;
+        self.end_marks += other.end_marks;
+        self.unmarked += other.unmarked;
         self.doubts.add(&other.doubts);
     }
 
@@ -43,6 +54,12 @@ impl MessageTally {
             bytes: self.bytes,
             good: self.good,
             tokens: self.tokens,
+            per_token: Some(Histogram::from(&self.per_token))
+                .filter(|times| !times.is_empty())
+                .map(Box::new),
+            good_due: self.good_due,
+            end_marks: self.end_marks,
+            unmarked: self.unmarked,
             doubts: self.doubts.clone(),
         }
     }

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 use weir_result::document::{Metric, SeriesEntry};
-use weir_result::{Document, SparseHistogram};
+use weir_result::quantile::Bound;
+use weir_result::{Document, Load, SparseHistogram};
 use weir_text::printable;
 
 use crate::findings::Data;
@@ -21,13 +22,43 @@ const PLACE: [&str; 3] = ["start_s", "length_s", "phase"];
 /// Errors of `out`.
 pub fn write_series(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = document.series.first() else { return Ok(()) };
-    let names: Vec<String> = fields(first).into_iter().map(|(name, _)| name).collect();
+    let of = |entry| fields(entry).into_iter().chain(bounds(document, entry));
+    let names: Vec<String> = of(first).map(|(name, _)| name).collect();
     row(&names, out)?;
     for entry in &document.series {
-        let cells: Vec<String> = fields(entry).iter().map(|(_, value)| cell(value)).collect();
+        let cells: Vec<String> = of(entry).map(|(_, value)| cell(&value)).collect();
         row(&cells, out)?;
     }
     Ok(())
+}
+
+/// Percentiles of an interval, each with a field for its bound.
+const BOUNDED: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("max", 100.0)];
+
+/// Fields of the bounds of an interval's percentiles as those of all its requests: failures are
+/// slower than any response, and the client may have been late in any interval if it was in the
+/// run.
+fn bounds(document: &Document, entry: &SeriesEntry) -> impl Iterator<Item = (String, Value)> {
+    let metric = match document.plan.load {
+        Load::OpenLoop { .. } => &document.latency.response_time,
+        Load::ClosedLoop => &document.latency.service_time,
+    };
+    let has_failures = entry.errors + entry.timed_out > 0;
+    let bound = move |p: f64| {
+        let mut listed = metric.headline().percentiles.iter().filter(|value| value.p <= p);
+        let is_late = |bound| matches!(bound, Bound::Upper | Bound::Unknown);
+        match (listed.next_back().is_some_and(|value| is_late(value.bound)), has_failures) {
+            (false, false) => Bound::Exact,
+            (false, true) => Bound::Lower,
+            (true, false) => Bound::Upper,
+            (true, true) => Bound::Unknown,
+        }
+    };
+    let is_known = entry.completed > 0;
+    BOUNDED.into_iter().map(move |(field, p)| {
+        let bound = is_known.then(|| bound(p).in_words());
+        (format!("{field}_bound"), bound.map_or(Value::Null, Value::from))
+    })
 }
 
 /// Fields of an interval by their names in the document, without its histogram; its place in time
@@ -171,7 +202,37 @@ fn text(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use weir_result::document::PercentileValue;
+
     use super::*;
+
+    /// A failure is slower than any response, and a client that was late may have been in any
+    /// interval.
+    #[test]
+    fn intervals_have_bounds() {
+        let interval = |completed, errors| SeriesEntry { completed, errors, ..Default::default() };
+        let with = |p99: Bound| {
+            let series = vec![interval(5, 0), interval(5, 1), interval(0, 1)];
+            let mut document = Document { series, ..Document::default() };
+            let percentiles = &mut document.latency.service_time.ok.percentiles;
+            let value = |p, bound| PercentileValue { p, bound, ..PercentileValue::default() };
+            *percentiles = vec![value(50.0, Bound::Exact), value(99.0, p99)];
+            let mut out = Vec::new();
+            write_series(&document, &mut out).expect("memory can be written");
+            let text = String::from_utf8(out).expect("UTF-8");
+            let ends = text.lines().map(|line| line.split(',').rev().take(4).collect::<Vec<_>>());
+            ends.map(|mut end| {
+                end.reverse();
+                end.join(",")
+            })
+            .collect::<Vec<_>>()
+        };
+        let titles = "p50_bound,p90_bound,p99_bound,max_bound";
+        let [exact, lower] = ["exact", "lower"].map(|bound| [bound; 4].join(","));
+        assert_eq!(with(Bound::Exact), [titles, &exact, &lower, ",,,"]);
+        let late = ["exact,exact,upper,upper", "lower,lower,unknown,unknown"];
+        assert_eq!(with(Bound::Upper), [titles, late[0], late[1], ",,,"]);
+    }
 
     #[test]
     fn no_text_is_a_formula() {

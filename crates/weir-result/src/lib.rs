@@ -44,11 +44,12 @@ pub use failures::{ErrorKind, FailureCause, FailureKind, FailurePhase, MissExamp
 pub use measurements::Measurements;
 pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionPlan, ConnectionStage, ExpectPlan,
-    Header, Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, MessagePlan, MessageProtocol,
-    PART_WEIGHTS_MAX, Pacing, Part, Plan, Rate, ReplayPlan, RequestPlan, Speed, Stage, StageSpan,
-    StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan, TlsVersion, Wait, WebSocketPlan,
-    check_connection_stages, check_stages, connections_at, mean_rate, most_connections,
-    one_or_several, parse_connection_stages, parse_curve, parse_stages, stage_at,
+    GoodputTerm, GoodputTime, Header, Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load,
+    MessagePlan, MessageProtocol, PART_WEIGHTS_MAX, Pacing, Part, Plan, Rate, ReplayPlan,
+    RequestPlan, Speed, Stage, StageSpan, StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan,
+    TlsVersion, Wait, WebSocketPlan, check_connection_stages, check_stages, connections_at,
+    mean_rate, most_connections, one_or_several, parse_connection_stages, parse_curve,
+    parse_stages, stage_at,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

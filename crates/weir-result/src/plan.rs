@@ -23,7 +23,7 @@ pub use connection_stage::{
 pub use expect::ExpectPlan;
 pub use http::{Http2Plan, HttpPlan, WebSocketPlan};
 pub use list::{ListOrder, ListPlan, TemplatePlan};
-pub use messages::{MessagePlan, MessageProtocol, one_or_several};
+pub use messages::{GoodputTerm, GoodputTime, MessagePlan, MessageProtocol, one_or_several};
 pub use part::{PART_WEIGHTS_MAX, Part};
 pub use rate::Rate;
 pub use replay::{ReplayPlan, Speed};

@@ -21,6 +21,7 @@ pub(crate) use study::result_of;
 use weir_result::study::{Design, SearchEffort, SearchResult, SearchTrial, TrialUse};
 use weir_result::{Document, Load, Rate};
 use weir_stats::{Limiter, Search, Step, TrialResult};
+use weir_verdict::ShareClaim;
 
 use connections::{Connections, Use};
 use objective::share_of;
@@ -58,7 +59,7 @@ pub struct TrialPlan {
     /// Length of the measured window in seconds.
     pub duration_s: f64,
     /// Limit of the drain in seconds; `None` for the timeout, if the objective has a claim about
-    /// errors: a response that is still awaited has not failed. Of other objectives, requests
+    /// how responses end: one that is still awaited has not failed. Of other objectives, requests
     /// without a response at the limit have missed each claim, so that trials far beyond the
     /// server's capacity do not last longer than others.
     pub drain_s: Option<f64>,
@@ -130,8 +131,8 @@ impl SearchRun {
 
     fn trial(&self, rate_rps: Option<f64>, duration_s: f64) -> TrialPlan {
         let objective = &self.objective;
-        let limits_errors = objective.claims().iter().any(|claim| claim.slow_ns().is_none());
-        let slow_s = objective.slow_ns().filter(|_| !limits_errors).map(|ns| ns as f64 / 1e9);
+        let needs_ends = objective.claims().iter().any(ShareClaim::needs_ends);
+        let slow_s = objective.slow_ns().filter(|_| !needs_ends).map(|ns| ns as f64 / 1e9);
         TrialPlan {
             rate_rps,
             connections: self.connections.count,

@@ -7,6 +7,7 @@
 mod abort;
 mod claim;
 mod comparison;
+mod condition;
 mod confidence;
 mod estimate;
 mod metric;
@@ -20,6 +21,7 @@ mod unit;
 
 pub use abort::AbortCondition;
 pub use claim::Assertion;
+pub use condition::{parse_response_condition, split_conditions};
 pub use metric::AssertionError;
 pub use named::{Better, Measured, NamedMetric};
 pub use share::ShareClaim;

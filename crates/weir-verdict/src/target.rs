@@ -18,7 +18,7 @@ pub(crate) fn of(document: &Document) -> TargetLine {
     let accounting = &document.accounting;
     let sent = accounting.planned.saturating_sub(accounting.never_sent);
     // A stream that delivers is alive, however long it lasts.
-    let good = accounting.ok + document.open_streams();
+    let good = document.good_streams();
     let failed = sent.saturating_sub(good);
     if sent == 0 && document.plan.is_idle() && document.connections.open_max > 0 {
         return held(document);
@@ -226,6 +226,8 @@ fn most_frequent(document: &Document, sent: u64) -> String {
         let (missed, kind) = (units::short_percent(of_responses), words_of_kind(kind));
         (accounting.bad_response, format!("{missed} of responses missed an expectation ({kind})"))
     }));
+    let unended = document.unended_streams();
+    causes.push((unended, format!("{} ended without the end mark of others", share(unended))));
     causes.extend(worst_error.map(|(kind, count)| {
         let goaway = refusal(document).filter(|_| kind == RETURNED);
         let why = goaway.unwrap_or_else(|| {

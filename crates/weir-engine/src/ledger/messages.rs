@@ -112,7 +112,12 @@ impl MessageRecorder {
         if is_last {
             progress.read_until = arrival.latest;
         }
-        self.ends.are_marked |= before.has_end_mark;
+        if message.kind == MessageKind::EndMark {
+            self.ends.mark(exchange.tag);
+            if is_measured {
+                shares.of_slot(exchange, |share| share.end_marks += 1);
+            }
+        }
         if let Some(tokens) = &mut self.tokens {
             tokens.received(shares, index, exchange, timed);
         }
@@ -203,8 +208,7 @@ impl MessageRecorder {
         response: &ReceivedResponse<'_>,
     ) -> Option<MissKind> {
         let progress = *self.at(place)?;
-        let is_measured = exchange.phase == SlotPhase::Measured;
-        self.ends.missed(&progress, response, is_measured)
+        self.ends.missed(&progress, exchange, response)
     }
 
     /// Records the end of an exchange, and returns its messages.
@@ -236,8 +240,11 @@ impl MessageRecorder {
                 let age_ns = at.since(exchange.intended_at);
                 shares.of_slot(exchange, |share| share.without.record(age_ns));
             }
+            if is_good {
+                shares.of_slot(exchange, |share| share.good_due += 1);
+            }
             if is_ok {
-                self.record_ok(&progress);
+                self.record_ok(&mut shares, exchange, &progress);
                 if let (Some(tokens), Some(index)) = (&mut self.tokens, index) {
                     tokens.record_ok(index, exchange, &progress);
                 }
@@ -252,9 +259,19 @@ impl MessageRecorder {
     }
 
     /// Records the messages of a measured response that is `ok`.
-    fn record_ok(&mut self, progress: &MessageProgress) {
-        let is_unmarked = progress.heard_at > Nanos::ZERO && !progress.has_end_mark;
-        self.counts.unmarked += u64::from(is_unmarked && self.ends.may_be_marked);
+    fn record_ok(
+        &mut self,
+        shares: &mut SlotShares<'_>,
+        exchange: &Exchange,
+        progress: &MessageProgress,
+    ) {
+        if let Some(ns) = progress.time_per_token_ns() {
+            shares.of_slot(exchange, |share| share.per_token.record(ns));
+        }
+        if self.ends.is_unmarked(progress) {
+            self.counts.unmarked += 1;
+            shares.of_slot(exchange, |share| share.unmarked += 1);
+        }
         self.per_response.record(progress.count.into());
         self.bytes_per_response.record(progress.bytes);
         if let Some(gaps) = progress.count.checked_sub(1).filter(|gaps| *gaps > 0) {

@@ -1,14 +1,14 @@
 //! Streams that a client reads late, as it is stopped again and again (METHOD 1.26): no stated
 //! bound of a gap or of the goodput is false. The truth is the schedule of the server.
 
-use weir_engine::{Goodput, GoodputTerm, GoodputTime, Job, MessageRules};
+use weir_engine::{Goodput, Job, MessageRules};
 use weir_http::{MessageFormat, MessageFraming};
 use weir_io::Nanos;
 use weir_result::document::{GoodputSection, Metric, PercentileValue};
 use weir_result::quantile::Bound;
 use weir_result::{
-    ClientHealth, Document, DocumentParts, Histogram, MessagePlan, MessageProtocol, Plan,
-    StampChoice,
+    ClientHealth, Document, DocumentParts, GoodputTerm, GoodputTime, Histogram, MessagePlan,
+    MessageProtocol, Plan, StampChoice,
 };
 use weir_sim::{Link, Pause, Random, Seed, Service, ServiceFactory, World};
 

@@ -1,9 +1,9 @@
 //! Messages within responses in virtual time: their times and counts are known exactly.
 
-use weir_engine::{Goodput, GoodputTerm, GoodputTime, Job, MessageRules};
+use weir_engine::{Goodput, Job, MessageRules};
 use weir_http::{MessageFormat, MessageFraming, MessageReader, MessageReading, TokenUsage};
 use weir_io::Nanos;
-use weir_result::{MessageCounts, MessagePlan, MessageProtocol, Plan};
+use weir_result::{GoodputTerm, GoodputTime, MessageCounts, MessagePlan, MessageProtocol, Plan};
 use weir_sim::{Link, Service, ServiceFactory, World};
 
 use crate::setup::{MS, Run, check_all, check_exact, closed, document, job, open, run_job};

@@ -25,7 +25,7 @@ pub(super) fn blocks(document: &Document, explained: &[Block]) -> Vec<Block> {
     let Some(messages) = &document.messages else { return Vec::new() };
     let noun = noun(document);
     let mut blocks: Vec<Block> = tokens(document, messages).into_iter().collect();
-    let rates = rates(messages, noun, blocks.is_empty());
+    let rates = rates(document, messages, noun, blocks.is_empty());
     blocks.push(Block::facts(title(noun), rates));
     blocks.extend(parts(document));
     blocks.extend(goodput(document, messages));
@@ -42,8 +42,16 @@ pub(super) fn noun(document: &Document) -> &'static str {
 }
 
 /// True if only messages with tokens count.
-fn counts_tokens(document: &Document) -> bool {
+pub(super) fn counts_tokens(document: &Document) -> bool {
     document.plan.messages.as_ref().is_some_and(|messages| !messages.tokens.is_empty())
+}
+
+/// Returns the titles of the times to the first message and between messages.
+pub(super) fn titles(document: &Document) -> [&'static str; 2] {
+    match counts_tokens(document) {
+        true => ["first token (TTFT)", "gap (ITL)"],
+        false => ["first message", "gap"],
+    }
 }
 
 fn title(noun: &str) -> &'static str {
@@ -88,7 +96,7 @@ fn parts(document: &Document) -> Option<Block> {
 }
 
 /// The rate, the bytes, and the messages of a response: `800/s ± 0.7%, 26 kB/s, 20 per response`.
-fn rates(messages: &MessagesSection, noun: &str, is_main: bool) -> Vec<Fact> {
+fn rates(document: &Document, messages: &MessagesSection, noun: &str, is_main: bool) -> Vec<Fact> {
     let MessagesSection { per_second, interval, measured, streams, per_response, .. } = messages;
     let rate = Fact::text(units::round_rate(*per_second) + &margin(*per_second, *interval));
     let mut facts = vec![
@@ -118,8 +126,10 @@ fn rates(messages: &MessagesSection, noun: &str, is_main: bool) -> Vec<Fact> {
     facts.extend(
         kinds.into_iter().filter(|(count, _)| *count > 0).map(|(n, noun)| Fact::counted(n, noun)),
     );
-    let ends =
-        [(messages.unmarked, "without an end mark"), (messages.too_long, "above 64 KiB, not read")];
+    let ends = [
+        (document.unended_streams(), "without the end mark of others"),
+        (messages.too_long, "above 64 KiB, not read"),
+    ];
     let ends = ends.into_iter().filter(|(count, _)| *count > 0);
     facts.extend(ends.map(|(n, text)| Fact::text(format!("{} {text}", units::count(n)))));
     facts
@@ -174,10 +184,7 @@ fn goodput(document: &Document, messages: &MessagesSection) -> Option<Block> {
 fn table(document: &Document, explained: &[Block]) -> Option<Block> {
     let latency = &document.latency;
     let first = latency.first_message.as_ref().filter(|metric| metric.headline().count > 0)?;
-    let titles = match counts_tokens(document) {
-        true => ["first token (TTFT)", "gap (ITL)"],
-        false => ["first message", "gap"],
-    };
+    let titles = titles(document);
     let mut columns = of_metric(titles[0], first);
     // If failures hide the usual percentiles, those of the requests with a message get a column.
     let mut listed = LINES.iter().filter_map(|p| first.headline().percentile(*p));

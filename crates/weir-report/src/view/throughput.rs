@@ -60,7 +60,7 @@ fn within(rps: f64, interval: Option<RateInterval>) -> String {
 }
 
 /// Formats ` ± 0.3%`: half the interval's width as a share of the rate, rounded up. An interval
-/// that is wider than the rate has its ends, ` (0.0 to 25.3/s)`. Empty without an interval.
+/// that is wider than the rate has its ends, ` (0 to 25.3/s)`. Empty without an interval.
 pub(super) fn margin(rps: f64, interval: Option<RateInterval>) -> String {
     let Some(RateInterval { low_rps, high_rps }) = interval.filter(|_| rps > 0.0) else {
         return String::new();
@@ -84,4 +84,18 @@ fn missed(document: &Document) -> Option<String> {
     // One request more or less is the edge of the window, not a missed plan.
     let is_missed = missing > 1 && missing > planned / 1000;
     is_missed.then_some(rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_wider_than_the_rate_have_their_ends() {
+        let of = |low_rps, high_rps| margin(10.0, Some(RateInterval { low_rps, high_rps }));
+        assert_eq!(of(9.0, 11.0), " ± 10%");
+        assert_eq!(of(0.0, 20.0), " ± 100%");
+        assert_eq!(of(0.0, 25.3), " (0 to 25.3/s)");
+        assert_eq!((margin(10.0, None), of(0.0, 21.0).contains('±')), (String::new(), false));
+    }
 }

@@ -32,6 +32,21 @@ merged! {
         /// Tokens by the server's count, which arrived in the window; absent if there are none.
         #[serde(default, skip_serializing_if = "is_default")]
         pub tokens: u64 => rules::sum,
+        /// Time per token of the `ok` requests, per message without the server's count; absent if
+        /// there are none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<PackedHistogram>"))]
+        pub per_token: Option<Box<Histogram>> => rules::merge,
+        /// Requests whose response met the goodput, by when they were due; absent if there are
+        /// none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub good_due: u64 => rules::sum,
+        /// Marks of the end of a stream; absent if there are none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub end_marks: u64 => rules::sum,
+        /// `ok` requests with messages and without an end mark; absent if there are none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub unmarked: u64 => rules::sum,
         /// Of the gaps: those that the client may have changed; absent if there are none.
         #[serde(default, skip_serializing_if = "is_default")]
         pub doubts: GapDoubts => rules::merge,

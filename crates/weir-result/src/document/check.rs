@@ -210,7 +210,12 @@ fn check_messages(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     let received = total(shares().map(|share| &share.received));
     equal("messages received over slices and in all", received, messages.received)?;
     let tokens = total(shares().map(|share| &share.tokens));
-    equal("tokens received over slices and in all", tokens, messages.tokens.received)
+    equal("tokens received over slices and in all", tokens, messages.tokens.received)?;
+    let good = total(shares().map(|share| &share.good_due));
+    at_most("responses that met the goodput over slices and in all", good, messages.good)?;
+    let tokens = shares().filter_map(|share| share.per_token.as_ref());
+    let tokens = total(tokens.map(|times| &times.exact().count));
+    at_most("times per token over slices and ok requests", tokens, ok)
 }
 
 fn same<T: PartialEq + Debug>(what: &str, left: &T, right: &T) -> Result<(), BrokenInvariant> {

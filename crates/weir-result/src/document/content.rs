@@ -4,9 +4,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
     AssertionResult, DeparturesSection, Environment, FleetSection, Latency, MessagesSection,
-    NameSection, Note, OccupancySection, PartSection, ProbeSection, ProveClientSection, RawSection,
-    Run, SelfcheckSection, SeriesStationarity, ServerSection, StageSection, StampsSection, Tool,
-    Verdict, WitnessSection,
+    NameMessages, NameSection, Note, OccupancySection, PartSection, ProbeSection,
+    ProveClientSection, RawSection, Run, SelfcheckSection, SeriesStationarity, ServerSection,
+    StageSection, StampsSection, Tool, Verdict, WitnessSection,
 };
 use crate::counters::{
     Accounting, ConnectionsSection, NetworkSection, Phases, ScriptSection, SeriesEntry, SliceEntry,
@@ -135,10 +135,28 @@ impl Document {
     }
 
     /// Number of measured requests that did not end as `ok`, without streams that were
-    /// [open](Document::open_streams) at the end.
+    /// [open](Document::open_streams) at the end, and with those that are
+    /// [unended](Document::unended_streams).
     pub fn failed(&self) -> u64 {
-        let accounting = &self.accounting;
-        accounting.planned.saturating_sub(accounting.ok).saturating_sub(self.open_streams())
+        self.accounting.planned.saturating_sub(self.good_streams())
+    }
+
+    /// Number of measured requests that did not fail.
+    pub fn good_streams(&self) -> u64 {
+        let good = self.accounting.ok.saturating_add(self.open_streams());
+        good.saturating_sub(self.unended_streams())
+    }
+
+    /// Number of `ok` requests whose stream ended without the end mark that other streams of the
+    /// run, or of their name, have. A worker cannot tell before it has seen such a mark.
+    pub fn unended_streams(&self) -> u64 {
+        let Some(messages) = &self.messages else { return 0 };
+        let of_names = self.names.iter().filter_map(|name| name.messages.as_ref());
+        match self.names.is_empty() {
+            true if messages.end_marks > 0 => messages.unmarked,
+            true => 0,
+            false => of_names.map(NameMessages::unended).sum(),
+        }
     }
 
     /// Number of measured requests whose response was delivering messages when the run ended.

@@ -53,8 +53,8 @@ pub struct MessagesSection {
     /// Marks of the end of a stream (`[DONE]`), of the measured requests; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub end_marks: u64,
-    /// `ok` requests with messages and without an end mark; absent if there are none, or no end
-    /// marks.
+    /// `ok` requests with messages and without an end mark; they count as failed if other streams
+    /// of their name have one. Absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unmarked: u64,
     /// Of the requests in flight at the end: those whose response was delivering messages, the last
@@ -197,6 +197,12 @@ pub struct NameMessages {
     /// Tokens by the server's count, which arrived in the window; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tokens: u64,
+    /// Marks of the end of a stream; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub end_marks: u64,
+    /// `ok` requests with messages and without an end mark; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unmarked: u64,
     /// Of the gaps: those that the client may have changed; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub doubts: GapDoubts,
@@ -348,7 +354,7 @@ impl MessagesSection {
             too_long: counts.too_long,
             errors: counts.errors,
             end_marks: counts.end_marks,
-            unmarked: if counts.end_marks > 0 { counts.unmarked } else { 0 },
+            unmarked: counts.unmarked,
             open: counts.open,
             per_response: CountSummary::of(&counts.per_response),
             bytes_per_response: CountSummary::of(&counts.bytes_per_response),
@@ -477,8 +483,15 @@ impl NameMessages {
             gap: of_slices.or(gap),
             good: share.good,
             tokens: share.tokens,
+            end_marks: share.end_marks,
+            unmarked: share.unmarked,
             doubts: share.doubts.clone(),
         })
+    }
+
+    /// Number of `ok` requests whose stream ended without the end mark that others have.
+    pub fn unended(&self) -> u64 {
+        if self.end_marks > 0 { self.unmarked } else { 0 }
     }
 
     pub(super) fn to_share(&self) -> MessageShare {
@@ -490,7 +503,10 @@ impl NameMessages {
             bytes: self.bytes,
             good: self.good,
             tokens: self.tokens,
+            end_marks: self.end_marks,
+            unmarked: self.unmarked,
             doubts: self.doubts.clone(),
+            ..MessageShare::default()
         }
     }
 }

@@ -9,7 +9,8 @@ pub struct MessagePlan {
     /// Protocol of the messages.
     pub protocol: MessageProtocol,
     /// Values of which a message has to have one to count, as a token of a language model: `json:`
-    /// and a pointer (RFC 6901) each. Absent if each message counts.
+    /// and a pointer (RFC 6901) each, with `reasoning=` or `answer=` before it where the name of
+    /// the value does not say whose it is. Absent if each message counts.
     #[serde(default, deserialize_with = "one_or_several", skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<String>,
     /// Place of the server's count of tokens so far, as `tokens`; absent: where the interfaces of
@@ -61,4 +62,28 @@ impl MessageProtocol {
             MessageProtocol::WebSocket => "WebSocket",
         }
     }
+}
+
+/// A condition: a time of a response is below a limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GoodputTerm {
+    /// The time.
+    pub time: GoodputTime,
+    /// Its limit in nanoseconds; the time has to be less.
+    pub limit_ns: u64,
+}
+
+/// A time of one response.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GoodputTime {
+    /// Time to the first message, from the planned send.
+    First,
+    /// Response time.
+    Total,
+    /// Mean gap between messages.
+    MeanGap,
+    /// Time per token by the server's count; per message if it states none.
+    PerToken,
+    /// Percentile of the gaps between messages, in percent; 100 is the greatest.
+    Gap(f64),
 }

@@ -11,7 +11,8 @@ pub struct MessageSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<MessageProtocol>,
     /// Values of which a message has to have one to count, as a token of a language model: `json:`
-    /// and a pointer (RFC 6901) each. Without any, each message counts.
+    /// and a pointer (RFC 6901) each, with `reasoning=` or `answer=` before it where the name of
+    /// the value does not say whose it is. Without any, each message counts.
     #[serde(default, deserialize_with = "one_or_several", skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<String>,
     /// Place of the server's count of tokens so far, as `tokens`; null: where the interfaces of

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use weir_result::study::SearchClaim;
 use weir_result::{Document, Plan};
 use weir_stats::SliceTail;
-use weir_verdict::{AssertionError, ShareClaim};
+use weir_verdict::{AssertionError, ShareClaim, split_conditions};
 
 /// Claims that a rate must meet: `p99 < 10ms`, `p99 < 10ms and errors < 0.1%`.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ impl FromStr for Objective {
 
     /// Parses claims joined by `and`. A name applies to the claim that it precedes.
     fn from_str(text: &str) -> Result<Objective, AssertionError> {
-        let claims = split_claims(text).into_iter().map(str::parse);
+        let claims = split_conditions(text).into_iter().map(str::parse);
         Ok(Objective { claims: claims.collect::<Result<_, _>>()? })
     }
 }
@@ -46,7 +46,7 @@ impl Objective {
         self.claims.iter().try_for_each(|claim| claim.check(plan))
     }
 
-    /// Returns the greatest response time that a claim limits, in nanoseconds; `None` if none does.
+    /// Returns the greatest time that a claim limits, in nanoseconds; `None` if none does.
     pub fn slow_ns(&self) -> Option<u64> {
         self.claims.iter().filter_map(ShareClaim::slow_ns).max()
     }
@@ -68,7 +68,7 @@ impl Objective {
 
     /// Returns the slices of a document for each claim.
     pub(super) fn tails(&self, document: &Document) -> Vec<Vec<SliceTail>> {
-        self.claims.iter().map(|claim| claim.tails(document, 0)).collect()
+        self.claims.iter().map(|claim| claim.tails(document)).collect()
     }
 
     pub(super) fn to_result(&self) -> Vec<SearchClaim> {
@@ -79,28 +79,6 @@ impl Objective {
         };
         self.claims.iter().map(result).collect()
     }
-}
-
-/// Splits a text at each word `and`, unless it is in a name: there is no comparison between the
-/// claim's begin and the word, and the name ends behind it.
-fn split_claims(text: &str) -> Vec<&str> {
-    const SIGNS: [char; 4] = ['<', '>', '=', '!'];
-    let (mut claims, mut start, mut end) = (Vec::new(), 0, 0);
-    for word in text.split_inclusive(char::is_whitespace) {
-        let at = end;
-        end += word.len();
-        if !word.trim().eq_ignore_ascii_case("and") {
-            continue;
-        }
-        let claim = text[start..at].trim();
-        let behind = text[end..].split(SIGNS).next().unwrap_or_default();
-        if claim.is_empty() || claim.contains(SIGNS) || !behind.contains(": ") {
-            claims.push(claim);
-            start = end;
-        }
-    }
-    claims.push(text[start..].trim());
-    claims
 }
 
 /// Returns the share of requests that violate a claim.

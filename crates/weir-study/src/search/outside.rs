@@ -2,6 +2,7 @@
 
 use weir_result::Document;
 use weir_result::document::{Grade, LimitedBy, RuleOutcome, Subject};
+use weir_stats::SliceTail;
 
 use super::objective::{Objective, share_of};
 
@@ -26,15 +27,8 @@ pub(super) fn client_limit(document: &Document, objective: &Objective) -> Option
         return Some(evidence.to_owned());
     }
     for claim in objective.claims() {
-        let client_ns = claim.client_ns(document);
-        if client_ns == 0 {
-            continue;
-        }
-        let is_missed = |allowance_ns| {
-            let slices = claim.tails(document, allowance_ns);
-            share_of(&slices) > claim.share_max()
-        };
-        if is_missed(0) && !is_missed(client_ns) {
+        let is_missed = |slices: Vec<SliceTail>| share_of(&slices) > claim.share_max();
+        if is_missed(claim.tails(document)) && !is_missed(claim.tails_outside(document)) {
             return Some(verdict.reason.clone());
         }
     }

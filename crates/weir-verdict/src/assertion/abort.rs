@@ -8,7 +8,8 @@ use std::str::FromStr;
 use weir_result::Interval;
 use weir_text::units;
 
-use super::comparison::{COMPARISONS, Relation};
+use super::comparison::Relation;
+use super::condition::Condition;
 use super::metric::{AssertedMetric, AssertionError, Class, Figure, ThroughputRate, Time};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -54,17 +55,9 @@ impl AbortCondition {
             Some((claim, time)) => (claim.trim_end(), Some(time.trim())),
             None => (text, None),
         };
-        let at = claim.find(['<', '>', '=', '!']).ok_or("there is no comparison in it")?;
-        let (name, rest) = (claim[..at].trim(), &claim[at..]);
-        let found = COMPARISONS.iter().find_map(|(sign, comparison)| {
-            rest.strip_prefix(sign).map(|value| (value.trim(), *comparison))
-        });
-        let is_equality = |relation| matches!(relation, Relation::Equal | Relation::Unequal);
-        let (value, comparison) = found
-            .filter(|(_, relation)| !is_equality(*relation))
-            .ok_or("the comparisons are < <= > >=")?;
+        let Condition { name, relation: comparison, limit } = Condition::split(claim, "< <= > >=")?;
         let metric = metric(name)?;
-        let limit = metric.unit().parse(value)?;
+        let limit = metric.unit().parse(limit)?;
         let for_ns = time.map_or(Ok(SECOND_NS), whole_seconds)?;
         Ok(AbortCondition { text: text.to_owned(), metric, comparison, limit, for_ns })
     }
@@ -109,7 +102,7 @@ impl AbortCondition {
                 (ended > 0).then(|| failed(*class) as f64 / ended as f64)
             }
             AssertedMetric::Count(class) => Some(failed(*class) as f64),
-            AssertedMetric::Under(_) | AssertedMetric::Path(_) => None,
+            AssertedMetric::Under(_) | AssertedMetric::Goodput | AssertedMetric::Path(_) => None,
         }
     }
 
@@ -139,7 +132,6 @@ fn metric(name: &str) -> Result<AssertedMetric, String> {
     if name.contains(':') {
         return Err(format!("'{name}' is of one name of a list, and a condition of all requests"));
     }
-    let name = if name == "rps" { "rate" } else { name };
     let metric = AssertedMetric::parse(name)?;
     match &metric {
         AssertedMetric::Time(Time::RESPONSE, _)

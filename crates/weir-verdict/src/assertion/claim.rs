@@ -8,7 +8,8 @@ use weir_result::quantile::Bound;
 use weir_result::{ListOrder, ListPlan, Plan};
 use weir_text::units;
 
-use super::comparison::{COMPARISONS, Relation};
+use super::comparison::Relation;
+use super::condition::Condition;
 use super::confidence::{self, ConfidenceData, Estimate, LimitSide, Missing};
 use super::estimate::{estimate, hits};
 use super::metric::{AssertedMetric, AssertionError};
@@ -37,19 +38,12 @@ impl FromStr for Assertion {
     fn from_str(text: &str) -> Result<Assertion, AssertionError> {
         let refuse = |why: String| Err(AssertionError(why));
         let (of, claim) = split_name(text);
-        let Some(at) = claim.find(['<', '>', '=', '!']) else {
-            return refuse("there is no comparison in it; write it like 'p99 < 5ms'".to_owned());
-        };
-        let (name, rest) = claim.split_at(at);
-        let found = COMPARISONS.iter().find_map(|(sign, comparison)| {
-            rest.strip_prefix(sign).map(|value| (value.trim(), *comparison))
-        });
-        let (name, Some((value, comparison))) = (name.trim(), found) else {
-            return refuse("the comparisons are < <= > >= == !=".to_owned());
-        };
+        let condition = Condition::split(claim, "< <= > >= == !=")
+            .map_err(|why| AssertionError(format!("{why}; write it like 'p99 < 5ms'")))?;
+        let Condition { name, relation: comparison, limit } = condition;
         let metric = ScopedMetric::parse(of, name).map_err(AssertionError)?;
         let unit = metric.metric.unit();
-        let limit = unit.parse(value).map_err(AssertionError)?;
+        let limit = unit.parse(limit).map_err(AssertionError)?;
         let is_equality = matches!(comparison, Relation::Equal | Relation::Unequal);
         if is_equality && metric.metric.is_measured() {
             return refuse(format!("{name} cannot be compared with == or !=; use < or >"));
@@ -268,6 +262,7 @@ mod tests {
         wrong("errors <= 0", &["errors == 0"]);
         wrong("errors.count < 1.5", &["no whole number"]);
         wrong("rate > much", &["'much'", "20k"]);
+        wrong("good.share > 5%", &["'good' has no parts but '.count'"]);
         wrong("status.6xx < 1%", &["status.6xx", "status.5xx"]);
         wrong("nonsense < 1", &["nonsense", "docs/CI.md"]);
         wrong("checkout: p98 < 5ms", &["p98", "p95", "p99"]);

@@ -1,14 +1,14 @@
 //! The number that a metric names in a document, and the data that its confidence is computed from.
 
 use weir_stats::{SliceTail, mean_interval, percentile_interval, t_quantile};
-use weir_text::setting::{CONNECTIONS, DURATION, REQUESTS};
+use weir_text::setting::{CONNECTIONS, DURATION, GOODPUT, REQUESTS};
 
 use super::confidence::{ConfidenceData, Estimate, Missing, Tail};
 use super::metric::{AssertedMetric, Class, Figure, ThroughputRate, Time};
 use super::path;
 use super::scope::Scope;
 use weir_result::ListOrder;
-use weir_result::document::{Metric as Times, SliceEntry};
+use weir_result::document::{Document, Metric as Times, SliceEntry};
 use weir_result::histogram::{HIGHEST_NS, bucket_of};
 use weir_result::quantile::{Bound, least_count};
 use weir_text::units;
@@ -24,6 +24,7 @@ pub(super) fn estimate(metric: &AssertedMetric, scope: &Scope<'_>) -> Result<Est
         AssertedMetric::Share(class) => of_share(*class, scope),
         AssertedMetric::Count(class) => Ok(Estimate::fact(hits(*class, scope) as f64)),
         AssertedMetric::Under(limit_ns) => of_share_under(*limit_ns, scope),
+        AssertedMetric::Goodput => of_goodput(scope.document),
         AssertedMetric::Path(path) => path::estimate(path, scope.document),
     }
 }
@@ -192,6 +193,16 @@ fn of_share_under(limit_ns: u64, scope: &Scope<'_>) -> Result<Estimate, Missing>
     let deff = design_effect(&scope.slices);
     let evidence = ConfidenceData::Share { hits: hits / deff, of: planned as f64 / deff };
     Ok(Estimate { bound, evidence, ..Estimate::fact(hits / planned as f64) })
+}
+
+/// The share of the planned requests whose response met the goodput.
+fn of_goodput(document: &Document) -> Result<Estimate, Missing> {
+    let goodput = document.messages.as_ref().and_then(|messages| messages.goodput.as_ref());
+    let goodput = goodput.ok_or_else(|| Missing {
+        why: "the run has no goodput".to_owned(),
+        advice: Some(format!("give its conditions: {GOODPUT} 'ttft < 500ms'")),
+    })?;
+    Ok(Estimate { bound: goodput.bound, ..Estimate::fact(goodput.share) })
 }
 
 /// Design effect of the failures: requests that are worth one independent one (METHOD 1.11).

@@ -22,6 +22,8 @@ pub(super) enum AssertedMetric {
     /// `ok` requests with a response time below this, in nanoseconds, as a share of the planned
     /// ones.
     Under(u64),
+    /// Responses that met the conditions of the goodput, as a share of the planned requests.
+    Goodput,
     /// A field of the document.
     Path(Vec<String>),
 }
@@ -42,7 +44,7 @@ impl Time {
     pub(super) const MEAN_GAP: Time = Time("mean_gap");
 
     /// Returns the time of a name.
-    fn named(name: &str) -> Option<Time> {
+    pub(super) fn named(name: &str) -> Option<Time> {
         let long = SHORT_TIMES.iter().find(|(short, _)| short.eq_ignore_ascii_case(name));
         let name = long.map_or(name, |(_, long)| *long);
         if name == Time::MEAN_GAP.0 {
@@ -98,8 +100,10 @@ pub(super) enum Class {
 }
 
 /// Short names of times, and those that the field of language models has for them.
-const SHORT_TIMES: [(&str, &str); 6] = [
+const SHORT_TIMES: [(&str, &str); 8] = [
     ("response", "response_time"),
+    ("total", "response_time"),
+    ("first", "first_message"),
     ("service", "service_time"),
     ("gap", "message_gap"),
     ("ttft", "first_message"),
@@ -121,8 +125,9 @@ const OF_RESPONSES: [&str; 2] = ["response_time", "service_time"];
 const FIGURES: [(&str, Figure); 3] =
     [("max", Figure::Max), ("mean", Figure::Mean), ("min", Figure::Min)];
 
-const RATES: [(&str, ThroughputRate); 5] = [
+const RATES: [(&str, ThroughputRate); 6] = [
     ("rate", ThroughputRate::Completed),
+    ("rps", ThroughputRate::Completed),
     ("completed", ThroughputRate::Completed),
     ("good", ThroughputRate::Good),
     ("sent", ThroughputRate::Sent),
@@ -169,15 +174,14 @@ impl AssertedMetric {
             return Ok(AssertedMetric::Under(limit_ns));
         }
         if name == "goodput" {
-            let path = ["messages", "goodput", "share"].map(str::to_owned);
-            return Ok(AssertedMetric::Path(path.into()));
+            return Ok(AssertedMetric::Goodput);
         }
         if let Some(figure) = figure(name)? {
             return Ok(AssertedMetric::Time(Time::RESPONSE, figure));
         }
-        let (first, rest) = name.split_once('.').unwrap_or((name, ""));
+        let (first, rest) = name.split_once(['.', ' ']).unwrap_or((name, ""));
         match Time::named(first) {
-            Some(time) => match figure(rest)? {
+            Some(time) => match figure(rest.trim())? {
                 Some(figure) => Ok(AssertedMetric::Time(time, figure)),
                 None => Err(format!("'{name}' is not known: write '{first}.p99', max or mean")),
             },
@@ -200,7 +204,7 @@ impl AssertedMetric {
             | AssertedMetric::Under(_) => None,
             AssertedMetric::Time(..) => Some("use p99 or service.p99"),
             AssertedMetric::Rate(_) => Some("use rate or good"),
-            AssertedMetric::Path(_) => Some("leave out the name"),
+            AssertedMetric::Goodput | AssertedMetric::Path(_) => Some("leave out the name"),
         }
     }
 
@@ -210,7 +214,9 @@ impl AssertedMetric {
             AssertedMetric::Time(..) => Unit::Nanoseconds,
             AssertedMetric::Rate(ThroughputRate::Bytes) => Unit::BytesPerSecond,
             AssertedMetric::Rate(_) => Unit::PerSecond,
-            AssertedMetric::Share(_) | AssertedMetric::Under(_) => Unit::Share,
+            AssertedMetric::Share(_) | AssertedMetric::Under(_) | AssertedMetric::Goodput => {
+                Unit::Share
+            }
             AssertedMetric::Count(_) => Unit::Count,
             AssertedMetric::Path(path) => Unit::of_field(path.last().map_or("", String::as_str)),
         }
@@ -248,6 +254,7 @@ fn named_field(name: &str) -> Option<AssertedMetric> {
             };
             Some(AssertedMetric::Time(Time::named(time)?, figure))
         }
+        ["messages", "goodput", "share"] => Some(AssertedMetric::Goodput),
         ["throughput", "completed_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Completed)),
         ["throughput", "good_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Good)),
         ["throughput", "sent_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Sent)),
@@ -329,10 +336,12 @@ mod tests {
             ("itl.p50", AssertedMetric::Time(Time::GAP, Figure::Percentile(50.0))),
             ("tpot.mean", AssertedMetric::Time(Time::PER_TOKEN, Figure::Mean)),
             ("under 50ms", AssertedMetric::Under(50_000_000)),
-            (
-                "goodput",
-                AssertedMetric::Path(["messages", "goodput", "share"].map(str::to_owned).into()),
-            ),
+            ("gap p99", AssertedMetric::Time(Time::GAP, Figure::Percentile(99.0))),
+            ("first.p50", AssertedMetric::Time(Time::FIRST_MESSAGE, Figure::Percentile(50.0))),
+            ("total max", AssertedMetric::Time(Time::RESPONSE, Figure::Max)),
+            ("goodput", AssertedMetric::Goodput),
+            ("messages.goodput.share", AssertedMetric::Goodput),
+            ("rps", AssertedMetric::Rate(ThroughputRate::Completed)),
             ("sent", AssertedMetric::Rate(ThroughputRate::Sent)),
             ("errors", AssertedMetric::Share(Class::Errors)),
             ("status.5xx.count", AssertedMetric::Count(Class::Status(500, 599))),

@@ -128,7 +128,9 @@ impl NamedMetric {
     /// Returns the direction in which the metric is better.
     pub fn better(&self) -> Better {
         match &self.scoped.metric {
-            AssertedMetric::Rate(_) | AssertedMetric::Under(_) => Better::Higher,
+            AssertedMetric::Rate(_) | AssertedMetric::Under(_) | AssertedMetric::Goodput => {
+                Better::Higher
+            }
             AssertedMetric::Path(_)
             | AssertedMetric::Share(Class::Status(100..=399, _))
             | AssertedMetric::Count(Class::Status(100..=399, _)) => Better::Neither,

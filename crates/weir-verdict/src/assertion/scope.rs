@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use weir_result::document::{
-    Accounting, Document, Metric, NameSection, RateInterval, SliceEntry, StageSection,
+    Accounting, Document, Metric, NameMessages, NameSection, RateInterval, SliceEntry, StageSection,
 };
 use weir_result::{ByOutcome, NamedSlice};
 
@@ -157,10 +157,9 @@ impl<'d> Scope<'d> {
     /// Number of the measured requests that did not end as `ok`. Streams that were open at the end
     /// count for the whole run alone.
     pub(super) fn failed(&self) -> u64 {
-        match self.is_of_name() {
-            true => self.accounting.planned.saturating_sub(self.accounting.ok),
-            false => self.document.failed(),
-        }
+        let Some(name) = &self.name else { return self.document.failed() };
+        let unended = name.messages.as_ref().map_or(0, NameMessages::unended);
+        self.accounting.planned.saturating_sub(self.accounting.ok.saturating_sub(unended))
     }
 
     /// Share of the requests sent that failed; 0 if none was sent.

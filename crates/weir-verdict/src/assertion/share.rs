@@ -6,6 +6,7 @@ use std::str::FromStr;
 use weir_stats::SliceTail;
 
 use super::claim::Assertion;
+use super::comparison::Relation;
 use super::confidence::Missing;
 use super::estimate::estimate;
 use super::metric::{AssertedMetric, AssertionError, Class, Figure, Time};
@@ -13,36 +14,45 @@ use super::scope::Scope;
 use super::scoped::{self, ScopedMetric};
 use weir_result::document::{Document, SliceEntry};
 use weir_result::histogram::{HIGHEST_NS, bucket_of};
-use weir_result::quantile::Bound;
-use weir_result::{MessageShare, Plan};
+use weir_result::quantile::{Bound, PERCENTILES};
+use weir_result::{Histogram, MessageShare, Plan};
 use weir_text::brief;
 use weir_text::setting::GROUP;
 
-/// A claim that limits the share of requests that fail, or fail or take longer than a limit.
+/// A claim that limits the share of requests that violate it: they fail, take longer than a limit,
+/// or miss the goodput.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShareClaim {
     text: String,
     metric: ScopedMetric,
     share_max: f64,
-    /// The limit of a percentile of the response time.
+    /// The limit of a time.
     slow_ns: Option<u64>,
 }
+
 impl FromStr for ShareClaim {
     type Err = AssertionError;
 
-    /// Parses an upper limit of a percentile of the response time, or of `errors`: `p99 < 5ms`,
-    /// `checkout: errors < 0.1%`.
+    /// Parses an upper limit of a percentile of a time that slices have, or of `errors`, or a lower
+    /// one of requests within a time, or of the goodput: `p99 < 5ms`, `checkout: errors < 0.1%`,
+    /// `under 50ms > 99%`, `goodput > 95%`.
     fn from_str(text: &str) -> Result<ShareClaim, AssertionError> {
         let claim: Assertion = text.parse()?;
         let refuse = |why: String| Err(AssertionError(why));
         let (_, limit) = scoped::split_name(text);
         let name = limit.split(['<', '>', '=', '!']).next().unwrap_or_default().trim();
-        if !claim.comparison.is_upper() {
-            return refuse(format!("'{}' is no upper limit; write it with <", claim.text));
-        }
+        let is_lower = matches!(claim.comparison, Relation::More | Relation::AtLeast);
         let (share_max, slow_ns) = match claim.metric.metric {
+            AssertedMetric::Under(_) | AssertedMetric::Goodput if !is_lower => {
+                return refuse(format!("'{}' is no lower limit; write it with >", claim.text));
+            }
+            AssertedMetric::Under(limit_ns) => (1.0 - claim.limit, Some(limit_ns.min(HIGHEST_NS))),
+            AssertedMetric::Goodput => (1.0 - claim.limit, None),
+            _ if !claim.comparison.is_upper() => {
+                return refuse(format!("'{}' is no upper limit; write it with <", claim.text));
+            }
             AssertedMetric::Time(
-                Time::RESPONSE | Time::FIRST_MESSAGE | Time::GAP,
+                Time::RESPONSE | Time::FIRST_MESSAGE | Time::GAP | Time::PER_TOKEN,
                 Figure::Percentile(p),
             ) => {
                 let limit_ns = (claim.limit as u64).min(HIGHEST_NS);
@@ -52,7 +62,10 @@ impl FromStr for ShareClaim {
             AssertedMetric::Time(Time::RESPONSE, Figure::Max) => {
                 return refuse("no number of requests shows a maximum; use p99.99".to_owned());
             }
-            AssertedMetric::Time(Time::RESPONSE, _) => {
+            AssertedMetric::Time(
+                Time::RESPONSE | Time::FIRST_MESSAGE | Time::GAP | Time::PER_TOKEN,
+                _,
+            ) => {
                 return refuse(format!("{name} limits no share of the requests; use p50 or p99"));
             }
             AssertedMetric::Time(..) => {
@@ -61,16 +74,16 @@ impl FromStr for ShareClaim {
             AssertedMetric::Share(_) => {
                 return refuse(format!("{name} is kept for whole runs only; use errors"));
             }
-            AssertedMetric::Rate(_)
-            | AssertedMetric::Count(_)
-            | AssertedMetric::Under(_)
-            | AssertedMetric::Path(_) => {
+            AssertedMetric::Rate(_) | AssertedMetric::Count(_) | AssertedMetric::Path(_) => {
                 return refuse(format!("{name} is no share of the requests; use p99 or errors"));
             }
         };
         // A duration of zero, or all of the requests, would make every rate bad, or good.
         if share_max >= 1.0 || slow_ns == Some(0) {
             return refuse(format!("'{}' does not depend on the rate", claim.text));
+        }
+        if share_max <= 0.0 {
+            return refuse(format!("no number of requests shows '{}'; use 99.9%", claim.text));
         }
         Ok(ShareClaim { text: claim.text, metric: claim.metric, share_max, slow_ns })
     }
@@ -92,10 +105,31 @@ impl ShareClaim {
         self.share_max
     }
 
-    /// Returns the response time in nanoseconds above which a request counts; `None` if only
-    /// failures do.
+    /// Returns the time in nanoseconds above which a request counts; `None` if failures or the
+    /// goodput decide.
     pub fn slow_ns(&self) -> Option<u64> {
         self.slow_ns
+    }
+
+    /// True if a request whose response is still awaited violates nothing yet.
+    pub fn needs_ends(&self) -> bool {
+        self.slow_ns.is_none()
+            || matches!(self.metric.metric, AssertedMetric::Time(Time::PER_TOKEN, _))
+    }
+
+    /// Returns what the time is of, for a sentence: empty for the response time.
+    pub fn of_time(&self) -> &'static str {
+        match self.metric.metric {
+            AssertedMetric::Time(Time::FIRST_MESSAGE, _) => " to the first message",
+            AssertedMetric::Time(Time::GAP, _) => " between two messages",
+            AssertedMetric::Time(Time::PER_TOKEN, _) => " per token",
+            _ => "",
+        }
+    }
+
+    /// True if the claim is about the goodput.
+    pub fn is_of_goodput(&self) -> bool {
+        self.metric.metric == AssertedMetric::Goodput
     }
 
     /// Checks that a plan has requests with the name that the claim is about, if it has one, and
@@ -128,28 +162,56 @@ impl ShareClaim {
         Scope::of(self.metric.name.as_deref(), document)
     }
 
-    /// Counts the measured requests of each slice, and of them those that violate the claim.
-    /// Failures do; responses do if they take more than `allowance_ns` longer than the limit. Empty
-    /// if the document has no slices of the requests.
-    pub fn tails(&self, document: &Document, allowance_ns: u64) -> Vec<SliceTail> {
-        let limit_ns = self.slow_ns.map(|limit_ns| limit_ns.saturating_add(allowance_ns));
+    /// Counts the measured requests of each slice, and of them those that violate the claim:
+    /// failures, and responses that take longer than the limit or miss the goodput. Empty if the
+    /// document has no slices of the requests.
+    pub fn tails(&self, document: &Document) -> Vec<SliceTail> {
+        self.tails_beyond(document, self.slow_ns)
+    }
+
+    fn tails_beyond(&self, document: &Document, limit_ns: Option<u64>) -> Vec<SliceTail> {
         let slices = self.scope(document).map(|scope| scope.slices).unwrap_or_default();
-        let of_message = match self.metric.metric {
-            AssertedMetric::Time(Time::FIRST_MESSAGE, _) => first_message,
-            AssertedMetric::Time(Time::GAP, _) => gap,
-            _ => return slices.iter().map(|slice| tail(slice, limit_ns)).collect(),
+        let tail_of = |slice: &SliceEntry| match &self.metric.metric {
+            AssertedMetric::Time(Time::RESPONSE, _)
+            | AssertedMetric::Share(_)
+            | AssertedMetric::Under(_) => tail(slice, limit_ns),
+            metric => match &slice.messages {
+                Some(messages) => tail_of_messages(metric, slice, messages, limit_ns),
+                // Without a message none has such a time, however long it is waited for.
+                None => all_beyond(slice),
+            },
         };
-        slices.iter().map(|slice| tail(&of_message(slice), limit_ns)).collect()
+        slices.iter().map(tail_of).collect()
+    }
+
+    /// Counts as [`ShareClaim::tails`] does, without what the client may have added.
+    pub fn tails_outside(&self, document: &Document) -> Vec<SliceTail> {
+        let goodput = document.messages.as_ref().and_then(|messages| messages.goodput.as_ref());
+        if let Some(goodput) = goodput.filter(|_| self.is_of_goodput()) {
+            let good = goodput.range.map_or(goodput.share, |range| range.high);
+            let count = document.accounting.planned;
+            return vec![SliceTail { count, beyond: ((1.0 - good) * count as f64) as u64 }];
+        }
+        let client_ns = self.client_ns(document);
+        self.tails_beyond(document, self.slow_ns.map(|ns| ns.saturating_add(client_ns)))
     }
 
     /// Returns the time that the client may have added to the percentile, in nanoseconds: 0 if it
     /// did not inflate it, `u64::MAX` if that is not known.
-    pub fn client_ns(&self, document: &Document) -> u64 {
+    fn client_ns(&self, document: &Document) -> u64 {
         if self.slow_ns.is_none() {
             return 0;
         }
         let scope = self.scope(document);
-        match scope.and_then(|scope| estimate(&self.metric.metric, &scope)) {
+        let found = match self.metric.metric {
+            AssertedMetric::Under(_) => {
+                let p = nearest_percentile(1.0 - self.share_max);
+                let metric = AssertedMetric::Time(Time::RESPONSE, Figure::Percentile(p));
+                scope.and_then(|scope| estimate(&metric, &scope))
+            }
+            ref metric => scope.and_then(|scope| estimate(metric, &scope)),
+        };
+        match found {
             Ok(found) if matches!(found.bound, Bound::Upper | Bound::Unknown) => {
                 found.client_ns.unwrap_or(u64::MAX)
             }
@@ -158,16 +220,42 @@ impl ShareClaim {
     }
 }
 
-/// Returns a slice with the times to the first message in the place of response times.
-fn first_message(slice: &SliceEntry) -> SliceEntry {
-    let MessageShare { first, without, .. } = slice.messages.clone().unwrap_or_default();
-    SliceEntry { ok: first, not_ok: without, ..SliceEntry::default() }
+/// Returns the percentile that documents list and that is nearest to a share.
+fn nearest_percentile(share: f64) -> f64 {
+    let distance = |p: &f64| (p / 100.0 - share).abs();
+    let nearest = PERCENTILES.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    nearest.expect("documents list percentiles")
 }
 
-/// Returns a slice with the gaps between messages in the place of response times.
-fn gap(slice: &SliceEntry) -> SliceEntry {
-    let MessageShare { gap, .. } = slice.messages.clone().unwrap_or_default();
-    SliceEntry { ok: gap, ..SliceEntry::default() }
+/// Counts the requests of a slice by their messages.
+fn tail_of_messages(
+    metric: &AssertedMetric,
+    slice: &SliceEntry,
+    messages: &MessageShare,
+    limit_ns: Option<u64>,
+) -> SliceTail {
+    let of = |ok: &Histogram, not_ok: &Histogram| {
+        let (ok, not_ok) = (ok.clone(), not_ok.clone());
+        tail(&SliceEntry { ok, not_ok, ..SliceEntry::default() }, limit_ns)
+    };
+    match metric {
+        AssertedMetric::Time(Time::FIRST_MESSAGE, _) => of(&messages.first, &messages.without),
+        AssertedMetric::Time(Time::GAP, _) => of(&messages.gap, &Histogram::new()),
+        AssertedMetric::Time(..) => {
+            let none = Histogram::new();
+            of(messages.per_token.as_deref().unwrap_or(&none), &slice.not_ok)
+        }
+        _ => {
+            let SliceTail { count, .. } = all_beyond(slice);
+            SliceTail { count, beyond: count.saturating_sub(messages.good_due) }
+        }
+    }
+}
+
+/// Counts the requests of a slice, all of which violate.
+fn all_beyond(slice: &SliceEntry) -> SliceTail {
+    let count = slice.ok.count() + slice.not_ok.count();
+    SliceTail { count, beyond: count }
 }
 
 /// Counts the requests of a slice, and those that failed or took longer than `limit_ns`.
@@ -184,7 +272,6 @@ fn tail(slice: &SliceEntry, limit_ns: Option<u64>) -> SliceTail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_result::Histogram;
 
     #[test]
     fn upper_limits_of_shares_are_claims() {
@@ -195,6 +282,10 @@ mod tests {
             ("errors < 0.1%", 0.001, None),
             ("first_message.p90 < 500ms", 0.1, Some(500_000_000)),
             ("gap.p99 < 50ms", 0.01, Some(50_000_000)),
+            ("tpot.p99 < 50ms", 0.01, Some(50_000_000)),
+            ("under 50ms > 99%", 0.01, Some(50_000_000)),
+            ("a: under 50ms >= 90%", 0.1, Some(50_000_000)),
+            ("goodput > 95%", 0.05, None),
             ("GET /a: p99 < 5ms", 0.01, Some(5_000_000)),
             ("a: b: errors < 0.1%", 0.001, None),
         ] {
@@ -215,6 +306,12 @@ mod tests {
             ("status.5xx < 1%", "use errors"),
             ("timeouts < 1%", "use errors"),
             ("rate < 5k", "use p99 or errors"),
+            ("under 50ms < 99%", "write it with >"),
+            ("goodput < 99%", "write it with >"),
+            ("goodput >= 100%", "use 99.9%"),
+            ("under 50ms >= 0%", "no run is long enough"),
+            ("tpot.mean < 50ms", "use p50 or p99"),
+            ("mean_gap.p99 < 50ms", "use p99"),
             ("errors.count < 5", "use p99 or errors"),
             ("errors < 100%", "does not depend on the rate"),
             ("p99 < 0ms", "does not depend on the rate"),
@@ -244,5 +341,24 @@ mod tests {
             assert_eq!(tail(&slice, limit_ns), SliceTail { count: 5, beyond }, "{limit_ns:?}");
         }
         assert_eq!(tail(&SliceEntry::default(), Some(1)), SliceTail::default());
+        // A request without a token, or that failed, is slower than any per token.
+        let messages = MessageShare {
+            per_token: Some(Box::new(histogram(&[1_000, 9_000_000]))),
+            good_due: 2,
+            ..MessageShare::default()
+        };
+        let with = SliceEntry { messages: Some(messages), ..slice.clone() };
+        for (text, slice, count, beyond) in [
+            ("tpot.p50 < 5ms", &with, 3, 2),
+            ("goodput > 50%", &with, 5, 3),
+            ("under 5ms > 50%", &with, 5, 3),
+            ("tpot.p50 < 5ms", &slice, 5, 5),
+            ("ttft.p50 < 5ms", &slice, 5, 5),
+            ("goodput > 50%", &slice, 5, 5),
+        ] {
+            let claim: ShareClaim = text.parse().expect(text);
+            let document = Document { slices: vec![slice.clone()], ..Document::default() };
+            assert_eq!(claim.tails(&document), [SliceTail { count, beyond }], "{text}");
+        }
     }
 }

@@ -273,7 +273,7 @@ fn a_search_and_an_assertion_agree() {
         let document = assembled(&(3..=200).collect::<Vec<u64>>(), (End::Bad, 1, failed), clean);
         let text = format!("p99 < {limit_ms}.5ms");
         let claim: ShareClaim = text.parse().expect("an upper limit");
-        let tails = claim.tails(&document, 0);
+        let tails = claim.tails(&document);
         let (beyond, count) = tails
             .iter()
             .fold((0, 0), |(beyond, count), tail| (beyond + tail.beyond, count + tail.count));

@@ -231,7 +231,7 @@ fn a_claim_of_a_search_has_the_slices_of_its_name() {
     let tails = |text: &str| {
         let claim: ShareClaim = text.parse().expect(text);
         claim.check(&document.plan).expect(text);
-        let tails = claim.tails(&document, 0);
+        let tails = claim.tails(&document);
         tails.iter().map(|tail| (tail.count, tail.beyond)).collect::<Vec<_>>()
     };
     assert_eq!(tails("checkout: p99 < 2ms"), [(1_000, 1_000); 3]);

@@ -29,14 +29,14 @@ pub(crate) struct ExpectArgs {
     #[arg(long, help_heading = STREAMS)]
     sse: bool,
     /// Count only messages with a value at this place of their JSON, as the tokens of a language
-    /// model: json:/choices/0/delta/content; repeatable: the first place that has one counts
+    /// model: json:/choices/0/delta/content; repeatable: the first that has one; reasoning=json:/…
     #[arg(long, value_name = "json:/POINTER", help_heading = STREAMS)]
     tokens: Vec<String>,
     /// Read the server's count of tokens here, instead of where OpenAI and Anthropic have it
     #[arg(long, value_name = "json:/POINTER", help_heading = STREAMS)]
     usage: Option<String>,
-    /// Count the responses that meet this, as 'first < 500ms and gap p99 < 50ms'; also total, gap
-    /// mean and gap max
+    /// Count the responses that meet this, as 'first < 500ms and gap p99 < 50ms'; also total, tpot,
+    /// gap mean and gap max
     #[arg(long, value_name = "CONDITIONS", help_heading = STREAMS)]
     goodput: Option<String>,
     /// Longest decoded body that an expectation reads

@@ -242,8 +242,9 @@ pub(crate) struct SweepArgs {
 #[command(override_usage = "weir search OBJECTIVE [study options] [options of a run] URL")]
 #[command(next_help_heading = "Study")]
 pub(crate) struct SearchArgs {
-    /// Upper limits of percentiles of the response time, or of errors: 'p99 < 10ms', 'checkout: p99
-    /// < 50ms and errors < 0.1%'; a name of a list applies to the limit that it precedes
+    /// Limits of a percentile of a time, of errors, or of requests within a time or the goodput:
+    /// 'p99 < 10ms', 'checkout: p99 < 50ms and errors < 0.1%', 'ttft.p99 < 500ms and tpot.p99 <
+    /// 50ms', 'goodput > 95%'; a name of a list applies to the limit that it precedes
     pub(crate) objective: Objective,
     /// Use trials of 30 s, 90 s at each bound, and an interval of 2% [default: 5 s, 15 s, 10%];
     /// -d sets the length of trials, -c the connections at the start

@@ -57,11 +57,13 @@ weir -b '{\"user\":\"{{csv:user}}\"}' --rows users.csv http://localhost:8080/log
     Topic {
         name: "streams",
         about: "Responses in pieces: server-sent events (--sse, found by itself if the first \
-                response is one), tokens of language models, gRPC, and WebSocket.",
+                response is one), tokens of language models (TTFT, TPOT, ITL, \
+                goodput: docs/guides/llm.md), gRPC, and WebSocket.",
         headings: &["Streams", "gRPC", "WebSocket (ws:// and wss://)"],
         examples: "\
 weir -R 5 --sse http://localhost:8080/events                 # time to the first event, gaps
 weir -R 5 --tokens json:/choices/0/delta/content -b @chat.json http://localhost:8000/
+weir search 'ttft.p99 < 1s and tpot.p99 < 50ms' --tokens json:/c -b @chat.json http://llm/
 weir --grpc helloworld.Greeter/SayHello -b '{\"name\":\"weir\"}' http://localhost:50051/
 weir -b '{\"id\":1}' ws://localhost:8080/chat                  # messages and their echoes",
     },

@@ -118,7 +118,12 @@ fn brief(command: &str) -> String {
     }
     let is_there = |word: &str| words.iter().any(|known| known == word);
     let is_timed = is_there("-d200ms") && !is_there("--warmup");
-    let mut command = words.join(" ");
+    let command = words.join(" ");
+    // The output of some commands is cut.
+    let (mut command, filter) = match command.split_once(" | sed ") {
+        Some((command, filter)) => (command.to_owned(), format!(" | sed {filter}")),
+        None => (command, String::new()),
+    };
     if is_timed {
         command += " --warmup 50ms";
     }
@@ -130,7 +135,7 @@ fn brief(command: &str) -> String {
             false => " -n 2",
         };
     }
-    command
+    command + &filter
 }
 
 /// A block of a page.
@@ -195,6 +200,11 @@ fn server_workers_are_one_command() {
 #[test]
 fn two_servers_are_one_command() {
     check("two-servers.md", 1);
+}
+
+#[test]
+fn a_language_model_has_a_load_and_a_search() {
+    check("llm.md", 4);
 }
 
 #[test]

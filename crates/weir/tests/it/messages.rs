@@ -241,9 +241,36 @@ fn streams_with_an_error_or_without_their_end_are_bad() {
             assert!(ran.text.contains(part), "{part}: {ran}");
         }
     }
+    // One that ended before any mark was seen is ok for its worker, and failed in the end.
+    let ran =
+        posts(&[cut, &good, &good, &good], "-n 8 -c 1", &[CONTENT, "--assert", "errors < 1%"]);
+    let accounting = &ran.document.accounting;
+    assert_eq!((accounting.ok, accounting.bad_response), (7, 1), "{ran}");
+    assert_eq!((messages(&ran.document).unmarked, ran.document.failed()), (1, 2), "{ran}");
+    assert_eq!(ran.document.verdict.target.failed_share, 0.25, "{ran}");
+    assert_eq!(ran.document.assertions[0].value, Some(0.25), "{ran}");
+    assert!(ran.text.contains("1 without the end mark of others"), "{ran}");
     // Where no stream has an end mark, none lacks it.
     let ran = posts(&[cut], "-n 10 -c 1", &[CONTENT]);
-    assert_eq!(ran.document.accounting.ok, 10, "{ran}");
+    assert_eq!((ran.document.accounting.ok, ran.document.failed()), (10, 0), "{ran}");
+}
+
+/// A feed without end marks beside streams of a model, which have them, has not failed.
+#[test]
+fn end_marks_are_those_of_a_name() {
+    let (cut, good) = (chat(&[WORD]), chat(&[WORD]) + DONE);
+    let bodies = [good.as_str(), &cut, &good, &cut, &cut, &cut];
+    let directory = Directory::new();
+    let list = directory.file("list.jsonl");
+    let row = |name: &str| format!(r#"{{"method": "POST", "url": "/", "name": "{name}"}}"#);
+    let rows = ["chat", "feed", "chat", "feed", "chat", "feed"].map(row);
+    std::fs::write(&list, rows.join("\n")).expect("a file");
+    let ran = posts(&bodies, "-n 6 -c 1", &[CONTENT, "--from", &list, "--order", "sequential"]);
+    let failed = |name: usize| ran.document.names[name].bad_response;
+    assert_eq!((failed(0), failed(1)), (1, 0), "{ran}");
+    let unended = ran.document.names.iter().filter_map(|name| name.messages.as_ref());
+    let marks: Vec<_> = unended.map(|of| (of.end_marks, of.unmarked, of.unended())).collect();
+    assert_eq!((marks, ran.document.failed()), (vec![(2, 0, 0), (0, 3, 0)], 1), "{ran}");
 }
 
 #[test]
@@ -277,7 +304,7 @@ fn long_messages_are_counted_by_name() {
 fn streams_found_in_the_load_have_a_note() {
     let body = chat(&[WORD]) + DONE;
     let note = |words: &str| posts(&[&body], &format!("-n 6 -c 2 {words}"), &[]);
-    for words in ["", "-R 100"] {
+    for words in ["", "-R 100", "--expect body~data"] {
         let ran = note(words);
         assert!(ran.document.messages.is_none() && ran.document.accounting.ok == 6, "{ran}");
         let notes = ran.document.notes.iter().filter(|note| note.code == "event_streams");
@@ -286,6 +313,12 @@ fn streams_found_in_the_load_have_a_note() {
     }
     let server = Serve::start(&["--events", "2"]);
     let ran = weir::load("epoll", "-n 6 -c 1 -X POST --http 2", &[&server.url()]);
+    assert!(ran.document.notes.iter().any(|note| note.code == "event_streams"), "{ran}");
+    let directory = Directory::new();
+    let script = directory.file("bodies.lua");
+    std::fs::write(&script, "function response(status, headers, body) end").expect("a script");
+    let server = Serve::start(&["--events", "2"]);
+    let ran = weir::load("epoll", &format!("-n 6 -c 1 -s {script}"), &[&server.url()]);
     assert!(ran.document.notes.iter().any(|note| note.code == "event_streams"), "{ran}");
     assert!(note("--sse").document.notes.iter().all(|note| note.code != "event_streams"));
 }

@@ -52,6 +52,29 @@ fn a_rate_that_is_the_highest_allowed_is_a_lower_bound() {
     assert!(resumed.stdout.contains("≥ 100.0/s"), "{resumed:?}");
 }
 
+/// Conditions that assertions and goodputs have are objectives, too.
+#[test]
+fn objectives_have_the_conditions_of_assertions() {
+    let events = ["--events", "5", "--gap", "1ms", "--event-data", "tokens"];
+    let (server, directory) = (Serve::start(&events), Directory::new());
+    let file = directory.file("search.json");
+    let goodput = "--goodput=ttft<10s";
+    let tokens = "--tokens=json:/choices/0/delta/content";
+    let words = format!("{BRIEF} --max-rate 40 -o {file} {tokens} {goodput} {}", server.url());
+    let objective = "tpot p50 < 5s and under 5s > 50% and goodput > 50%";
+    let output = search(objective, &words);
+    assert_eq!(output.code(), 0, "{output:?}");
+    assert!(output.stdout.contains("≥ 40.0/s with tpot p50 < 5s and under 5s"), "{output:?}");
+    let Some(StudyResult::Search(found)) = loaded(&file).result else { panic!("{output:?}") };
+    assert_eq!(found.trials[1].shares, [0.0; 3], "{found:?}");
+    // Plain responses have no tokens: no rate meets such an objective.
+    let plain = Serve::start(&[]);
+    let words = format!("{BRIEF} --max-rate 40 -o {file} {}", plain.url());
+    let output = search("tpot.p50 < 5s", &words);
+    let Some(StudyResult::Search(found)) = loaded(&file).result else { panic!("{output:?}") };
+    assert_eq!((found.lower, &found.trials[1].shares[..]), (None, &[1.0][..]), "{output:?}");
+}
+
 /// No server responds within a microsecond.
 #[test]
 fn an_objective_that_no_rate_meets_is_reported() {
@@ -91,6 +114,7 @@ fn what_is_wrong_is_reported_before_the_first_trial() {
     for (objective, words, part) in [
         ("p99 > 5ms", "http://localhost:1/", "write it with <"),
         ("max < 5ms", "http://localhost:1/", "use p99.99"),
+        ("goodput > 95%", "http://localhost:1/", "give --goodput"),
         ("p99 < 5ms and", "http://localhost:1/", "no comparison"),
         ("p99 < 5ms", "", "URL"),
         ("p99 < 5ms", "-R 100 http://localhost:1/", "--rate"),

@@ -212,6 +212,20 @@ fn a_server_that_dies_within_a_trial_is_reported() {
     assert!(text.contains(reported), "{output:?}");
 }
 
+/// 50 requests have no p99: the median decides, and the report says so and what to do.
+#[test]
+fn the_median_decides_where_p99_has_no_value() {
+    let (a, b) = (Serve::start(&["--delay", "1ms"]), Serve::start(&["--delay", "40ms"]));
+    let words = format!("ab {BRIEF} --pairs 6 -R 100 -d500ms -a {} -b {}", a.url(), b.url());
+    let output = study(&words, &[]);
+    let text = output.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(output.code(), 0, "{output:?}");
+    for part in ["has no value in some run", "p50 decides instead", "use longer runs (-d)"] {
+        assert!(text.contains(part), "{part}: {output:?}");
+    }
+    assert!(text.contains("B is slower: p50 "), "B is slower by a factor: {output:?}");
+}
+
 #[test]
 fn a_study_that_is_killed_goes_on_where_it_was() {
     let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());

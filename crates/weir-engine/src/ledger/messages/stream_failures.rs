@@ -1,11 +1,12 @@
 //! The ends of streams: which of them failed although their responses are complete (METHOD 1.26).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weir_http::{MessageFraming, ReceivedResponse};
 use weir_io::Nanos;
 use weir_result::{MissExample, MissKind};
 
+use crate::exchange::{Exchange, SlotPhase};
 use crate::goodput::MessageProgress;
 use crate::job::Job;
 
@@ -15,9 +16,9 @@ pub(super) struct StreamFailures {
     /// Places of tokens, as an example names them; `None` if each message counts.
     places: Option<String>,
     /// True if streams of this form may have end marks.
-    pub(super) may_be_marked: bool,
-    /// True after the first end mark.
-    pub(super) are_marked: bool,
+    may_be_marked: bool,
+    /// Names whose streams have end marks, by those so far.
+    marked: BTreeSet<u16>,
     /// One example of each kind of failure, of measured requests.
     pub(super) examples: BTreeMap<MissKind, MissExample>,
 }
@@ -30,27 +31,37 @@ impl StreamFailures {
         StreamFailures {
             places: tokens.map(|tokens| tokens.join(" or ")),
             may_be_marked: format.is_some_and(|it| it.framing == MessageFraming::EventStream),
-            are_marked: false,
+            marked: BTreeSet::new(),
             examples: BTreeMap::new(),
         }
     }
 
-    /// Returns the kind of failure of a stream with this progress; `None` if it did not fail.
+    /// Records an end mark of a stream with this name: others with the name need one from now on.
+    pub(super) fn mark(&mut self, name: u16) {
+        self.marked.insert(name);
+    }
+
+    /// True if a stream with this progress ended without an end mark, and might have had one.
+    pub(super) fn is_unmarked(&self, progress: &MessageProgress) -> bool {
+        self.may_be_marked && progress.heard_at > Nanos::ZERO && !progress.has_end_mark
+    }
+
+    /// Returns the kind of failure of the stream with this progress that is the response to an
+    /// exchange; `None` if it did not fail.
     pub(super) fn missed(
         &mut self,
         progress: &MessageProgress,
+        exchange: &Exchange,
         response: &ReceivedResponse<'_>,
-        is_measured: bool,
     ) -> Option<MissKind> {
-        let has_messages = progress.heard_at > Nanos::ZERO;
-        let is_unmarked = self.may_be_marked && has_messages && !progress.has_end_mark;
+        let is_unmarked = self.is_unmarked(progress);
         let kind = match () {
             () if progress.has_error => MissKind::StreamError,
             () if self.places.is_some() && progress.count == 0 => MissKind::StreamWithoutToken,
-            () if self.are_marked && is_unmarked => MissKind::StreamWithoutEnd,
+            () if is_unmarked && self.marked.contains(&exchange.tag) => MissKind::StreamWithoutEnd,
             () => return None,
         };
-        if is_measured && !self.examples.contains_key(&kind) {
+        if exchange.phase == SlotPhase::Measured && !self.examples.contains_key(&kind) {
             let example = self.example(kind, progress, response);
             self.examples.insert(kind, example);
         }

@@ -4,6 +4,7 @@ use weir_result::document::{Metric, Summary};
 use weir_result::quantile::{AllOutcomes, Bound};
 use weir_result::{Document, Histogram, Load};
 
+use crate::view::messages::{counts_tokens, titles};
 use crate::view::{Axis, AxisUnit, Mark, Plot, Role};
 
 /// Points of a curve in each halving of the share beyond it.
@@ -102,14 +103,17 @@ fn band(summary: &Summary) -> Option<Mark> {
 /// Plots the times to the first message and between messages; `None` if none came.
 pub(super) fn messages(document: &Document) -> Option<Plot> {
     let first = document.latency.first_message.as_ref().filter(|first| first.ok.count > 0)?;
-    let noun = super::super::messages::noun(document);
-    let mut marks = of_metric(&format!("first {noun}"), [Role::Main, Role::MainAtLeast], first);
+    let [first_title, gap_title] = titles(document);
+    let mut marks = of_metric(first_title, [Role::Main, Role::MainAtLeast], first);
     let gaps = document.latency.message_gap.as_ref().filter(|gap| gap.ok.count > 0);
-    marks.extend(gaps.map(|gap| of_histogram("gap", Role::Second, &gap.times.ok)));
+    marks.extend(gaps.map(|gap| of_histogram(gap_title, Role::Second, &gap.times.ok)));
     let about = "The time from the planned send to the first, and from each to the next, by the \
                  share that were at most this long.";
     let axes = [Axis::nines(), Axis::log("Time", AxisUnit::Nanoseconds)];
-    let title = if noun == "token" { "First token and gaps" } else { "First message and gaps" };
+    let title = match counts_tokens(document) {
+        true => "First token and gaps",
+        false => "First message and gaps",
+    };
     Some(Plot::new(["message-times", title], about, axes, marks))
 }
 
@@ -133,7 +137,46 @@ pub(super) fn connection_times(document: &Document) -> Option<Plot> {
 
 #[cfg(test)]
 mod tests {
+    use weir_result::{ByOutcome, MessagePlan, MessageProtocol, Plan};
+
     use super::*;
+
+    /// Messages of 1 to 100 ms, and gaps of twice that; a stream without a message at 1 s.
+    #[test]
+    fn first_tokens_and_gaps_have_a_plot() {
+        let times = |step_ns: u64| {
+            let mut ok = Histogram::new();
+            (1..=100).for_each(|k| ok.record(k * step_ns));
+            let times = ByOutcome { ok, ..ByOutcome::default() };
+            Metric { ok: Summary { count: 100, ..Summary::default() }, times, ..Metric::default() }
+        };
+        let mut first = times(1_000_000);
+        first.times.censored.record(1_000_000_000);
+        let gap = times(2_000_000);
+        let mut document = Document::default();
+        assert!(messages(&document).is_none(), "no message came");
+        document.latency.first_message = Some(first);
+        document.latency.message_gap = Some(gap);
+        let names = |document: &Document| {
+            let plot = messages(document).expect("messages came");
+            let name = |mark: &Mark| match mark {
+                Mark::Line { name, .. } => name.clone(),
+                other => panic!("{other:?}"),
+            };
+            (plot.title, plot.marks.iter().map(name).collect::<Vec<_>>().join("; "))
+        };
+        let expected = "first message; first message, at least (failures); gap";
+        assert_eq!(names(&document), ("First message and gaps".to_owned(), expected.to_owned()));
+        let messages = MessagePlan {
+            protocol: MessageProtocol::Sse,
+            tokens: vec!["json:/token".to_owned()],
+            usage: None,
+            goodput: None,
+        };
+        document.plan = Plan { messages: Some(messages), ..Plan::default() };
+        let expected = "first token (TTFT); first token (TTFT), at least (failures); gap (ITL)";
+        assert_eq!(names(&document), ("First token and gaps".to_owned(), expected.to_owned()));
+    }
 
     #[test]
     fn ranks_end_at_the_last_request() {

@@ -97,8 +97,13 @@ fn rise(growth: &BacklogGrowth) -> String {
 
 /// Formats `took more than 10 ms or failed`.
 fn violation(claim: &SearchClaim) -> String {
+    let parsed: Option<ShareClaim> = claim.text.parse().ok();
+    let of_time = parsed.as_ref().map_or("", ShareClaim::of_time);
     match claim.slow_ns {
-        Some(ns) => format!("took more than {} or failed", units::short_duration(ns)),
+        Some(ns) => format!("took more than {}{of_time} or failed", units::short_duration(ns)),
+        None if parsed.is_some_and(|claim| claim.is_of_goodput()) => {
+            "failed or missed the goodput".to_owned()
+        }
         None => "failed".to_owned(),
     }
 }
@@ -276,6 +281,18 @@ mod tests {
         assert_eq!(evidence(&found, &lower, true), expected);
         assert!(evidence(&found, &upper, false).starts_with("42,000/s: 2 of 3 trials bad; "));
         assert_eq!((limit(&found), remarks(&found)), (None, Vec::new()));
+    }
+
+    #[test]
+    fn violations_name_the_time_of_the_claim() {
+        for (text, slow_ns, expected) in [
+            ("tpot.p99 < 10ms", Some(10_000_000), "took more than 10 ms per token or failed"),
+            ("under 10ms > 99%", Some(10_000_000), "took more than 10 ms or failed"),
+            ("goodput > 99%", None, "failed or missed the goodput"),
+        ] {
+            let claim = SearchClaim { text: text.to_owned(), share_max: 0.01, slow_ns };
+            assert_eq!(violation(&claim), expected, "{text}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) struct TokenPlaces {
 #[derive(Clone, Debug)]
 struct TokenPlace {
     pointer: JsonPointer,
-    /// True if its tokens are of the reasoning, by the name of the value.
+    /// True if its tokens are of the reasoning.
     is_of_reasoning: bool,
 }
 
@@ -43,8 +43,14 @@ impl TokenPlaces {
     /// When one is wrong.
     pub(super) fn parse(tokens: &[String], usage: Option<&str>) -> Result<Option<TokenPlaces>> {
         let place = |text: &String| -> Result<TokenPlace> {
-            let name = text.rsplit('/').next().unwrap_or_default();
-            let is_of_reasoning = ["reason", "think"].iter().any(|word| name.contains(word));
+            let parts = [("reasoning=", true), ("answer=", false)];
+            let given = parts.into_iter().find_map(|(prefix, is_of_reasoning)| {
+                Some((text.strip_prefix(prefix)?, is_of_reasoning))
+            });
+            let (text, is_of_reasoning) = given.unwrap_or_else(|| {
+                let name = text.rsplit('/').next().unwrap_or_default();
+                (text, ["reason", "think"].iter().any(|word| name.contains(word)))
+            });
             Ok(TokenPlace { pointer: pointer(text)?, is_of_reasoning })
         };
         let usage = usage.map(pointer).transpose()?;
@@ -102,7 +108,10 @@ impl TokenPlaces {
 /// Returns the place of a token, or of a count.
 fn pointer(text: impl AsRef<str>) -> Result<JsonPointer> {
     let pointer = text.as_ref().strip_prefix("json:").with_context(|| {
-        format!("{TOKENS} is json: and a JSON pointer, as json:/choices/0/delta/content")
+        format!(
+            "{TOKENS} is json: and a JSON pointer, as json:/choices/0/delta/content, with \
+             reasoning= or answer= before it where its name does not say so"
+        )
     })?;
     pointer.parse().map_err(|error| anyhow!("{TOKENS}: {error}"))
 }
@@ -140,6 +149,22 @@ mod tests {
         assert_eq!(kind(&delta(r#"{"content": "", "reasoning": null}"#)), MessageKind::Other);
         assert_eq!(kind(r#"{"error": {"message": "x"}}"#), MessageKind::Error);
         assert_eq!(kind(r#"{"type": "message_stop"}"#), MessageKind::EndMark);
+    }
+
+    #[test]
+    fn a_place_is_of_the_reasoning_by_its_name_or_as_it_is_given() {
+        let kinds = |tokens: &[&str]| {
+            let places = places(tokens, None);
+            let kind = |text: &str| read(&places, MessageKind::Counted, text).kind;
+            (kind(r#"{"a": "x"}"#), kind(r#"{"thinking": "x"}"#), places.tells_reasoning())
+        };
+        let (reasoning, answer) = (MessageKind::Reasoning, MessageKind::Counted);
+        assert_eq!(kinds(&["json:/a", "json:/thinking"]), (answer, reasoning, true));
+        assert_eq!(kinds(&["reasoning=json:/a", "json:/thinking"]), (reasoning, reasoning, false));
+        let given = ["reasoning=json:/a", "answer=json:/thinking"];
+        assert_eq!(kinds(&given), (reasoning, answer, true));
+        let wrong = TokenPlaces::parse(&["thought=json:/a".to_owned()], None);
+        assert!(wrong.is_err_and(|why| why.to_string().contains("reasoning= or answer=")));
     }
 
     #[test]

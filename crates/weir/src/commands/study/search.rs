@@ -34,6 +34,10 @@ pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
     let SpecArgs { load: run, replay, .. } = run_args(&args.run)?;
     check(args, &run, &replay)?;
     let variant = of_words("", &args.run)?;
+    let goodput = args.objective.claims().iter().find(|claim| claim.is_of_goodput());
+    if let Some(claim) = goodput.filter(|_| variant.spec.messages.goodput.is_none()) {
+        bail!("'{}' needs the conditions of a good response: give --goodput", claim.text());
+    }
     let connections_max = connections_max().max(run.connections().first);
     let design = Design::Search {
         objective: args.objective.to_string(),
