@@ -1,6 +1,8 @@
 //! Merging parts of a run: without loss, in any order, and refused with a reason if the parts do
 //! not belong together.
 
+use std::thread;
+
 use proptest::prelude::*;
 use weir_result::document::{
     AgentEnd, AgentSection, ClientUsage, Delivery, FleetSection, Grade, MergeError, Metric,
@@ -35,7 +37,7 @@ fn part(index: u32, count: u32) -> Document {
 
 /// The document as another machine reads it.
 fn sent(document: &Document) -> Document {
-    weir_verdict::from_json(&json(document)).expect("what is written can be read")
+    with_room(|| weir_verdict::from_json(&json(document)).expect("what is written can be read"))
 }
 
 fn refused(documents: &[Document]) -> String {
@@ -269,8 +271,16 @@ fn three(all: [Vec<Request>; 3]) -> [Document; 3] {
     })
 }
 
-/// Returns the document of both halves, as if one machine had measured them. Apart from the test
-/// that compares it: a stack holds only so many documents.
+/// Carries out work on a stack of its own: that of a test holds only so many documents.
+fn with_room<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    const STACK_BYTES: usize = 8 << 20;
+    thread::scope(|scope| {
+        let started = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
+        started.expect("a thread").join().expect("it does not panic")
+    })
+}
+
+/// Returns the document of both halves, as if one machine had measured them.
 fn whole(one: &Measurements, two: &Measurements) -> Document {
     let mut both = one.clone();
     both.merge(two);
@@ -339,9 +349,7 @@ proptest! {
         let (one, two) = (measurements(0, &one), measurements(1, &two));
         let mut whole = whole(&one, &two);
         let halves = [parts(1, 2, one), parts(2, 2, two)].map(|half| {
-            // Converted to text and back, as parts are exchanged.
-            let half = weir_verdict::assemble(half).expect("it adds up");
-            weir_verdict::from_json(&json(&half)).expect("what is written can be read")
+            sent(&weir_verdict::assemble(half).expect("it adds up"))
         });
         let merged = weir_verdict::merge(&halves).expect("halves of one run");
         // The facts of each part, and the part that a worker belonged to, are the only difference.

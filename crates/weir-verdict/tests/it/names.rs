@@ -117,13 +117,13 @@ fn each_metric_of_a_name_is_of_its_requests_alone() {
         ("checkout: service.p50 < 5ms", Pass, "3.00 ms (> 99.99% confidence)"),
         ("checkout: max < 5ms", Pass, "3.00 ms"),
         ("checkout: mean < 5ms", Pass, "3.00 ms"),
-        ("checkout: errors == 0", Pass, "0%"),
+        ("checkout: errors == 0", Pass, "0 of 3,000 requests (0%)"),
         ("GET /a: b, c: p50 < 60ms", Pass, "50.00 ms (99.89% confidence)"),
         ("GET /a: b, c: errors < 30%", Pass, "20.0% (> 99.99% confidence)"),
         ("GET /a: b, c: errors < 10%", Fail, "20.0% (> 99.99% confidence)"),
-        ("GET /a: b, c: status.5xx.count == 60", Pass, "60"),
+        ("GET /a: b, c: status.5xx.count == 60", Pass, "60 of 300 requests"),
         ("GET /a: b, c: status.200 > 50%", Pass, "80.0% (> 99.99% confidence)"),
-        ("GET /a: b, c: timeouts.count == 0", Pass, "0"),
+        ("GET /a: b, c: timeouts.count == 0", Pass, "0 of 300 requests"),
         ("GET /a: b, c: min >= 1ms", Pass, "1.00 ms"),
     ] {
         let result = judge(text, &document);
