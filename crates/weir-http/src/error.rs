@@ -87,6 +87,8 @@ protocol_errors! {
     BodyLengthMismatch = "body_length_mismatch", "the body is not as long as Content-Length";
     /// The peer sent too many frames without content, or too many parts of one header block.
     TooManyFrames = "too_many_frames", "the peer sent too many frames without content";
+    /// A deflated message of WebSocket cannot be inflated (RFC 7692 §6.2).
+    BadDeflate = "bad_deflate", "a compressed message cannot be inflated";
     /// The response to the upgrade to WebSocket has status 101 without the fields `Upgrade` and
     /// `Connection` that it needs (RFC 6455 §4.1).
     BadUpgrade = "bad_upgrade", "status 101 comes without Upgrade: websocket, Connection: Upgrade";

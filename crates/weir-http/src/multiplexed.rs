@@ -97,6 +97,11 @@ pub trait Multiplexed: Debug + Send {
         &[]
     }
 
+    /// True if messages of the connection are compressed, as its sides have agreed.
+    fn is_compressed(&self) -> bool {
+        false
+    }
+
     /// Returns the `nth` response, from 0, of those that the last call of
     /// [`receive`](Multiplexed::receive) completed. Each has pushed an event, in this order.
     ///

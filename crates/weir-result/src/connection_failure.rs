@@ -46,6 +46,9 @@ impl ConnectionFailure {
 
 /// Describes what the peer did against a rule of the protocol.
 fn broken(rule: &str) -> String {
+    if rule == "bad_deflate" {
+        return "a compressed message cannot be inflated".to_owned();
+    }
     let field = match rule {
         "upgrade_accept" => Some("Sec-WebSocket-Accept is missing, there twice or wrong"),
         "upgrade_extension" => Some("Sec-WebSocket-Extensions has what was not offered"),

@@ -31,7 +31,7 @@ pub struct Behaviour {
     pub http: HttpVersion,
     /// `--h2-streams`, `--h2-window`, `--h2-settings-delay`: settings of HTTP/2.
     pub http2: Http2Options,
-    /// `--ws-ping`, `--ws-unordered`: options of WebSocket.
+    /// `--ws-ping`, `--ws-unordered`, `--ws-deflate`: options of WebSocket.
     pub websocket: WebSocketOptions,
     /// `--status`: 200 to 599. 204 and 304 have no body.
     pub status: u16,

@@ -6,8 +6,8 @@ use weir_http::h2::server::RequestFields;
 use weir_http::server::{
     ReadProgress, RequestBody, RequestFault, RequestHead, RequestLine, RequestParser, RequestPart,
 };
-use weir_http::ws::UpgradeKey;
 use weir_http::ws::handshake::has_token;
+use weir_http::ws::{DeflateTerms, UpgradeKey};
 
 use crate::delay::Delay;
 use crate::fault::FaultKind;
@@ -53,6 +53,8 @@ struct UpgradeFields {
     is_connection: bool,
     is_version_13: bool,
     key: Option<UpgradeKey>,
+    /// Terms of permessage-deflate that are offered, and that can be met.
+    deflate: Option<DeflateTerms>,
 }
 
 /// Settings of the behaviour that one request overrides.
@@ -151,10 +153,16 @@ impl ServedRequest {
 
     /// Returns the key of an upgrade to WebSocket; `None` if the request is none.
     pub(crate) fn upgrade_key(&self) -> Option<&UpgradeKey> {
-        let UpgradeFields { is_websocket, is_connection, is_version_13, ref key } = self.upgrade;
+        let UpgradeFields { is_websocket, is_connection, is_version_13, ref key, .. } =
+            self.upgrade;
         let is_upgrade = is_websocket && is_connection && is_version_13;
         let is_ordinary = !self.is_http10 && !self.is_head && !self.has_body;
         key.as_ref().filter(|_| is_upgrade && is_ordinary)
+    }
+
+    /// Returns the terms on which the client of an upgrade offers to deflate messages.
+    pub(crate) fn deflate_terms(&self) -> Option<DeflateTerms> {
+        self.upgrade.deflate
     }
 
     /// Reads from the start of `bytes`, as [`RequestParser::read`]. A request that begins there
@@ -263,6 +271,10 @@ impl ServedRequest {
             10 if is("x-delay-ns") => self.turn(Knob::DelayNs, value)?,
             10 if is("connection") => self.upgrade.is_connection |= has_token(value, b"upgrade"),
             17 if is("sec-websocket-key") => self.upgrade.key = UpgradeKey::parse(value),
+            24 if is("sec-websocket-extensions") => {
+                let deflate = &mut self.upgrade.deflate;
+                *deflate = deflate.or_else(|| DeflateTerms::of_offers(value));
+            }
             21 if is("sec-websocket-version") => self.upgrade.is_version_13 = value == b"13",
             _ => {}
         }

@@ -340,7 +340,7 @@ impl Responder {
             && self.sockets().accepts(conn, request)
         {
             let Reply { route, delay, .. } = self.reply(request);
-            return self.sockets().upgrade(conn, key, (route, delay), at);
+            return self.sockets().upgrade(conn, request, key, (route, delay), at);
         }
         self.shared.note_request(at);
         let index = self.shared.next_index();

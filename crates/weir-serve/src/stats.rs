@@ -112,6 +112,8 @@ stats! {
     websockets = websockets;
     /// WebSocket connections that are open; subset of `websockets`.
     websockets_open;
+    /// WebSocket connections with permessage-deflate; subset of `websockets`.
+    ws_deflated = ws_deflated;
     /// Messages received on WebSocket connections; subset of `requests`.
     ws_messages = ws_messages;
     /// Echoes passed to the kernel's queue; subset of `answered`.
@@ -385,6 +387,7 @@ pub(crate) struct Counters {
     pub(crate) grpc_messages: AtomicU64,
     pub(crate) grpc_statuses: [AtomicU64; GRPC_STATUSES],
     pub(crate) websockets: AtomicU64,
+    pub(crate) ws_deflated: AtomicU64,
     pub(crate) ws_messages: AtomicU64,
     pub(crate) ws_echoes: AtomicU64,
     pub(crate) ws_pushed: AtomicU64,
@@ -433,8 +436,8 @@ mod tests {
              \"owed\":10,\"bad_requests\":0,\"refused\":9,\"refused_by_fault\":7,\
              \"event_streams\":0,\"events\":0,\"event_streams_cut\":0,\
              \"grpc_calls\":0,\"grpc_received\":0,\"grpc_messages\":0,\
-             \"websockets\":5,\"websockets_open\":3,\"ws_messages\":0,\"ws_echoes\":0,\
-             \"ws_pushed\":0,\"ws_pings\":0,\"ws_pongs\":0,\"ws_closed_1000\":1,\
+             \"websockets\":5,\"websockets_open\":3,\"ws_deflated\":0,\"ws_messages\":0,\
+             \"ws_echoes\":0,\"ws_pushed\":0,\"ws_pings\":0,\"ws_pongs\":0,\"ws_closed_1000\":1,\
              \"ws_closed_1001\":0,\"ws_closed_other\":0,\"ws_unclosed\":1,\
              \"tls_handshakes\":3,\"tls_resumed\":0,\"tls_failures\":0,\
              \"accepted_by_worker\":[2, 1]}"

@@ -11,4 +11,6 @@ pub struct WebSocketOptions {
     pub ping: Option<Duration>,
     /// `--ws-unordered`: an echo does not wait for the echoes of earlier messages.
     pub is_unordered: bool,
+    /// `--ws-deflate`: permessage-deflate is accepted where it is offered.
+    pub deflates: bool,
 }

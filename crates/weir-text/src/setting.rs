@@ -95,6 +95,7 @@ settings! {
     WS_IDLE "websocket.idle" "Sending no message",
     WS_FIRST "websocket.first" "First message of a connection",
     WS_ACK "websocket.await" "Awaiting a message of the server",
+    WS_DEFLATE "websocket.deflate" "Offering permessage-deflate",
     INSECURE "tls.insecure" "Accepting any certificate",
     CA_FILE "tls.ca_file" "File of trusted certificates",
     CERT "tls.cert" "File with the certificate of the client",

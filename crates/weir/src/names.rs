@@ -47,6 +47,7 @@ const NAMES: &[(Setting, &str)] = &[
     (WS_IDLE, "--ws-idle"),
     (WS_FIRST, "--ws-first"),
     (WS_ACK, "--ws-ack"),
+    (WS_DEFLATE, "--ws-deflate"),
     (INSECURE, "--insecure"),
     (CA_FILE, "--cacert"),
     (CERT, "--cert"),

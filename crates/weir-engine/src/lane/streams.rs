@@ -381,7 +381,8 @@ impl StreamLane {
             && self.protocol(conn).is_open()
         {
             let began_at = shared.opened(conn, at);
-            shared.ledger.connections.opening.record(at.since(began_at));
+            let deflated = self.connections[conn.index()].protocol.is_compressed();
+            shared.ledger.connections.opened(at.since(began_at), deflated);
             // It is freed once it has room, which the peer decides.
             self.connections[conn.index()].is_taken = true;
         }

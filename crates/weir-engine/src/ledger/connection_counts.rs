@@ -71,6 +71,13 @@ impl ConnectionCounts {
         self.grown.record(took_ns);
     }
 
+    /// Records the opening exchange of a multiplexed protocol, after which messages are compressed
+    /// or not.
+    pub(crate) fn opened(&mut self, took_ns: u64, is_compressed: bool) {
+        self.opening.record(took_ns);
+        self.counts.deflated += u64::from(is_compressed);
+    }
+
     /// Records a TLS handshake that ended at `at`.
     pub(super) fn secured(&mut self, timeline: &Timeline, took_ns: u64, at: Nanos) {
         self.tls_handshake.record(took_ns);

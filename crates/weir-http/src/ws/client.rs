@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::close_code::CloseCode;
+use super::deflate::{DeflateTerms, Deflater};
 use super::frame::{Opcode, WsFault, push_close, push_frame};
 use super::handshake::UpgradeKey;
 use super::mask::MaskSequence;
@@ -54,6 +55,8 @@ struct WsSession {
     has_closed: bool,
     error: Option<ProtocolError>,
     captures: Option<Box<Capture>>,
+    /// Deflates messages; `None` if the server has not accepted that.
+    deflater: Option<Deflater>,
     /// Interim responses before the upgrade.
     interim_responses: u64,
     /// Messages of the last call, if they are kept.
@@ -91,6 +94,7 @@ impl WsClient {
             has_closed: false,
             error: None,
             captures: None,
+            deflater: None,
             interim_responses: 0,
             received: Vec::new(),
             pushed: Vec::new(),
@@ -137,7 +141,7 @@ impl Multiplexed for WsClient {
         // Each socket of the connection has masks of its own.
         *masks = MaskSequence::new(masks.next() ^ now_ns);
         let key = UpgradeKey::of(masks);
-        options.upgrade.push(&key, out);
+        options.upgrade.push(&key, options.offers_deflate, out);
         *opening = UpgradeState::Requested(key, Vec::new());
     }
 
@@ -181,9 +185,10 @@ impl Multiplexed for WsClient {
         let frames = match session.opening {
             UpgradeState::Awaiting | UpgradeState::Done => bytes,
             UpgradeState::Idle | UpgradeState::Requested(..) => {
-                session.receive_opening(bytes, &mut opened).inspect_err(|error| {
+                let terms = session.receive_opening(bytes, &mut opened).inspect_err(|error| {
                     session.error = Some(*error);
                 })?;
+                terms.into_iter().for_each(|terms| reader.inflate(terms));
                 &opened[..]
             }
         };
@@ -227,6 +232,7 @@ impl Multiplexed for WsClient {
         session.out.clear();
         (session.ping, session.closed, session.error) = (None, None, None);
         session.closed_text.clear();
+        session.deflater = None;
         session.has_closed = false;
         session.pushed_ns = None;
         session.forget_responses();
@@ -238,6 +244,10 @@ impl Multiplexed for WsClient {
 
     fn pushed(&self) -> &[PushedMessage] {
         &self.session.pushed
+    }
+
+    fn is_compressed(&self) -> bool {
+        self.session.deflater.is_some()
     }
 
     fn set_interest(&mut self, interest: Interest, budget: &BodyBudget) {
@@ -283,8 +293,13 @@ impl WsSession {
         self.closed.is_some() || self.has_closed || self.sent.is_ambiguous()
     }
 
-    /// Receives the response to the upgrade. Bytes after it are moved to `rest`.
-    fn receive_opening(&mut self, bytes: &[u8], rest: &mut Vec<u8>) -> Result<(), ProtocolError> {
+    /// Receives the response to the upgrade. Bytes after it are moved to `rest`. Returns the terms
+    /// on which messages are deflated, if they are.
+    fn receive_opening(
+        &mut self,
+        bytes: &[u8],
+        rest: &mut Vec<u8>,
+    ) -> Result<Option<DeflateTerms>, ProtocolError> {
         let WsSession { options, opening, interim_responses, .. } = self;
         let UpgradeState::Requested(key, received) = opening else {
             return Err(ProtocolError::UnsolicitedBytes);
@@ -297,7 +312,8 @@ impl WsSession {
                 received.drain(..head_bytes);
                 continue;
             }
-            options.upgrade.check(&head, key)?;
+            let terms = options.upgrade.check(&head, key, options.offers_deflate)?;
+            self.deflater = terms.map(DeflateTerms::client_deflater);
             rest.extend_from_slice(&received[head_bytes..]);
             *opening = match options.awaits_message {
                 true => UpgradeState::Awaiting,
@@ -306,14 +322,18 @@ impl WsSession {
             if let Some(first) = options.first.clone() {
                 self.push_message(&first);
             }
-            break;
+            return Ok(terms);
         }
-        Ok(())
+        Ok(None)
     }
 
     fn push_message(&mut self, content: &[u8]) {
-        let WsSession { options, masks, out, .. } = self;
+        let WsSession { options, masks, out, deflater, .. } = self;
         let opcode = if options.is_binary { Opcode::BINARY } else { Opcode::TEXT };
+        let (opcode, content) = match deflater {
+            Some(deflater) => (opcode.deflated(), deflater.deflate(content)),
+            None => (opcode, content),
+        };
         push_frame(out, opcode, true, Some(masks.next_mask()), content);
     }
 

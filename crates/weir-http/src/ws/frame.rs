@@ -13,6 +13,8 @@ pub const CONTROL_BYTES_MAX: usize = 125;
 
 const FINAL: u8 = 0x80;
 const RESERVED: u8 = 0x70;
+/// The reserved bit of a message that is deflated (RFC 7692 §6).
+const DEFLATED: u8 = 0x40;
 const MASKED: u8 = 0x80;
 
 /// Kind of a frame.
@@ -32,6 +34,11 @@ impl Opcode {
     pub const PING: Opcode = Opcode(9);
     /// The response to a Ping.
     pub const PONG: Opcode = Opcode(10);
+
+    /// Returns the kind with the mark of a message that is deflated.
+    pub(super) fn deflated(self) -> Opcode {
+        Opcode(self.0 | DEFLATED)
+    }
 
     /// True if a frame of this kind may stand between the fragments of a message.
     pub fn is_control(self) -> bool {
@@ -62,6 +69,9 @@ impl WsFault {
     /// A message beyond the limit.
     pub(super) const TOO_LARGE: WsFault =
         WsFault { code: CloseCode::TOO_LARGE, error: ProtocolError::MessageTooLarge };
+    /// A deflated message that is damaged.
+    pub(super) const DEFLATE: WsFault =
+        WsFault { code: CloseCode::INVALID_DATA, error: ProtocolError::BadDeflate };
     /// More frames than any content needs.
     pub(super) const TOO_MANY_FRAMES: WsFault =
         WsFault { code: CloseCode::POLICY_VIOLATION, error: ProtocolError::TooManyFrames };
@@ -73,27 +83,33 @@ pub(super) struct WsHeader {
     pub(super) opcode: Opcode,
     /// True if no fragment of its message follows.
     pub(super) is_final: bool,
+    /// True if its message is deflated; false in fragments but the first.
+    pub(super) is_deflated: bool,
     pub(super) mask: Option<[u8; 4]>,
     pub(super) payload_bytes: u64,
 }
 
 impl WsHeader {
-    /// Reads the header at the start of `bytes`, of a peer that masks its frames if `is_masked`.
-    /// Returns it with its length; `None` if it is incomplete.
+    /// Reads the header at the start of `bytes`, of a peer that masks its frames if `is_masked`,
+    /// and may deflate messages if `may_deflate`. Returns it with its length; `None` if it is
+    /// incomplete.
     ///
     /// # Errors
     /// If it is malformed. Bytes that follow do not change that.
     pub(super) fn read(
         bytes: &[u8],
         is_masked: bool,
+        may_deflate: bool,
     ) -> Result<Option<(WsHeader, usize)>, WsFault> {
         let &[first, second, ref rest @ ..] = bytes else { return Ok(None) };
         let opcode = Opcode(first & 0xf);
         let is_final = first & FINAL != 0;
         let short = second & !MASKED;
         let is_long_control = opcode.is_control() && (!is_final || short > 125);
-        // No extension gives the reserved bits a meaning. Only clients mask (§5.1).
-        if first & RESERVED != 0
+        let is_data = matches!(opcode, Opcode::TEXT | Opcode::BINARY);
+        let allowed = if may_deflate && is_data { DEFLATED } else { 0 };
+        // No other extension gives the reserved bits a meaning. Only clients mask (§5.1).
+        if first & RESERVED & !allowed != 0
             || !opcode.is_known()
             || is_long_control
             || (second & MASKED != 0) != is_masked
@@ -124,7 +140,8 @@ impl WsHeader {
                 None => return Ok(None),
             },
         };
-        let header = WsHeader { opcode, is_final, mask, payload_bytes };
+        let is_deflated = first & DEFLATED != 0;
+        let header = WsHeader { opcode, is_final, is_deflated, mask, payload_bytes };
         Ok(Some((header, 2 + length_bytes + if is_masked { 4 } else { 0 })))
     }
 }
@@ -189,14 +206,14 @@ mod tests {
             for mask in [None, Some([1, 2, 3, 4])] {
                 let mut bytes = Vec::new();
                 push_header(&mut bytes, Opcode::BINARY, false, mask, payload_bytes);
-                let header =
-                    WsHeader { opcode: Opcode::BINARY, is_final: false, mask, payload_bytes };
-                let read = |bytes: &[u8]| WsHeader::read(bytes, mask.is_some());
+                let (opcode, is_final, is_deflated) = (Opcode::BINARY, false, false);
+                let header = WsHeader { opcode, is_final, is_deflated, mask, payload_bytes };
+                let read = |bytes: &[u8]| WsHeader::read(bytes, mask.is_some(), true);
                 assert_eq!(read(&bytes), Ok(Some((header, bytes.len()))));
                 for cut in 0..bytes.len() {
                     assert_eq!(read(&bytes[..cut]), Ok(None), "{payload_bytes} cut at {cut}");
                 }
-                let other = WsHeader::read(&bytes, mask.is_none());
+                let other = WsHeader::read(&bytes, mask.is_none(), true);
                 assert_eq!(other, Err(WsFault::FRAME), "only clients mask");
             }
         }
@@ -220,6 +237,19 @@ mod tests {
     }
 
     #[test]
+    fn messages_alone_are_deflated() {
+        let read = |first: u8| WsHeader::read(&[first, 0], false, true);
+        for opcode in [Opcode::TEXT, Opcode::BINARY] {
+            let first = FINAL | opcode.deflated().0;
+            assert!(read(first).is_ok_and(|read| read.is_some_and(|(it, _)| it.is_deflated)));
+        }
+        for opcode in [Opcode::CONTINUATION, Opcode::PING, Opcode::CLOSE] {
+            assert_eq!(read(FINAL | opcode.deflated().0), Err(WsFault::FRAME));
+        }
+        assert_eq!(read(0xa1), Err(WsFault::FRAME), "another reserved bit");
+    }
+
+    #[test]
     fn malformed_headers() {
         for bytes in [
             &[0xc1, 0][..],       // a reserved bit
@@ -232,7 +262,7 @@ mod tests {
             &[0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 0], // more than 63 bits
             &[0x82, 0x80],                           // a mask
         ] {
-            assert_eq!(WsHeader::read(bytes, false), Err(WsFault::FRAME), "{bytes:02x?}");
+            assert_eq!(WsHeader::read(bytes, false, false), Err(WsFault::FRAME), "{bytes:02x?}");
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::deflate::{DeflateTerms, OFFER};
 use super::mask::MaskSequence;
 use super::sha1::sha1;
 use crate::message::fields::Fields;
@@ -104,18 +105,28 @@ impl UpgradeRequest {
         UpgradeRequest { head: head.into(), protocols: protocols.into() }
     }
 
-    /// Appends the request with a key.
-    pub(super) fn push(&self, key: &UpgradeKey, out: &mut Vec<u8>) {
+    /// Appends the request with a key, which offers permessage-deflate if `offers_deflate`.
+    pub(super) fn push(&self, key: &UpgradeKey, offers_deflate: bool, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.head);
         out.extend_from_slice(&key.0);
-        out.extend_from_slice(b"\r\n\r\n");
+        out.extend_from_slice(b"\r\n");
+        if offers_deflate {
+            out.extend_from_slice(OFFER);
+        }
+        out.extend_from_slice(b"\r\n");
     }
 
-    /// Checks the response (§4.1).
+    /// Checks the response (§4.1). Returns the terms on which messages are deflated; `None` if they
+    /// are not.
     ///
     /// # Errors
     /// If it does not accept the upgrade that was requested with `key`.
-    pub(super) fn check(&self, head: &Head<'_>, key: &UpgradeKey) -> Result<(), ProtocolError> {
+    pub(super) fn check(
+        &self,
+        head: &Head<'_>,
+        key: &UpgradeKey,
+        offers_deflate: bool,
+    ) -> Result<Option<DeflateTerms>, ProtocolError> {
         if head.status != 101 {
             return Err(ProtocolError::of_refused_upgrade(head.status));
         }
@@ -127,14 +138,20 @@ impl UpgradeRequest {
         if !values(head, "sec-websocket-accept").eq([&accept_of(key)[..]]) {
             return Err(ProtocolError::UpgradeAccept);
         }
-        if values(head, "sec-websocket-extensions").next().is_some() {
-            return Err(ProtocolError::UpgradeExtension);
-        }
+        let mut extensions = values(head, "sec-websocket-extensions");
+        let terms = match (extensions.next(), extensions.next()) {
+            (None, _) => None,
+            (Some(chosen), None) if offers_deflate => {
+                let terms = DeflateTerms::of_response(chosen);
+                Some(terms.ok_or(ProtocolError::UpgradeExtension)?)
+            }
+            (Some(_), _) => return Err(ProtocolError::UpgradeExtension),
+        };
         let is_requested =
             |name: &[u8]| self.protocols.iter().any(|requested| requested.as_bytes() == name);
         let mut protocols = values(head, "sec-websocket-protocol");
         let is_offered = protocols.next().is_none_or(is_requested) && protocols.next().is_none();
-        if is_offered { Ok(()) } else { Err(ProtocolError::UpgradeProtocol) }
+        if is_offered { Ok(terms) } else { Err(ProtocolError::UpgradeProtocol) }
     }
 }
 
@@ -194,7 +211,7 @@ mod tests {
         let upgrade = request(&[("Origin", "http://o"), ("Content-Type", "text/plain")]);
         let key = UpgradeKey::of(&mut MaskSequence::new(1));
         let mut out = Vec::new();
-        upgrade.push(&key, &mut out);
+        upgrade.push(&key, false, &mut out);
         let text = String::from_utf8(out).unwrap();
         let begin = "GET /chat?a=b HTTP/1.1\r\nHost: h:1\r\nOrigin: http://o\r\n\
                      Upgrade: websocket\r\nConnection: Upgrade\r\n\
@@ -212,10 +229,10 @@ mod tests {
             let mut out = Vec::new();
             push_acceptance(&mut out, &key, &[("Sec-WebSocket-Protocol", "log")]);
             let text = change(String::from_utf8(out).unwrap());
-            upgrade.check(&read_head(text.as_bytes()).unwrap().unwrap(), &key)
+            upgrade.check(&read_head(text.as_bytes()).unwrap().unwrap(), &key, false)
         };
-        assert_eq!(check(|text| text), Ok(()));
-        assert_eq!(check(|text| text.replace("Upgrade: w", "upgrade: W")), Ok(()));
+        assert_eq!(check(|text| text), Ok(None));
+        assert_eq!(check(|text| text.replace("Upgrade: w", "upgrade: W")), Ok(None));
         let bad = Err(ProtocolError::BadUpgrade);
         assert_eq!(check(|text| text.replace("Upgrade: w", "Upgrade: x")), bad);
         assert_eq!(check(|text| text.replace("Connection: Upgrade", "Connection: close")), bad);

@@ -22,6 +22,8 @@ pub struct WsOptions {
     /// True if a connection is open only once the server has sent a message, after the first one if
     /// there is one. It counts as part of the opening.
     pub awaits_message: bool,
+    /// True if permessage-deflate (RFC 7692) is offered. The server decides.
+    pub offers_deflate: bool,
     /// True if the messages of the server are kept, for
     /// [`WsClient::received`](super::WsClient::received).
     pub keeps_messages: bool,
@@ -43,6 +45,7 @@ impl WsOptions {
             is_idle: false,
             first: None,
             awaits_message: false,
+            offers_deflate: false,
             keeps_messages: false,
             message_bytes_max: WsOptions::MESSAGE_BYTES_MAX,
         }

@@ -2,6 +2,7 @@
 //! meaning of a message and the response to a control frame are the caller's.
 
 use super::close_code::CloseCode;
+use super::deflate::{DeflateTerms, Inflater};
 use super::frame::{HEADER_BYTES_MAX, Opcode, WsFault, WsHeader};
 use super::mask;
 
@@ -40,8 +41,10 @@ pub struct WsReader {
     header: [u8; HEADER_BYTES_MAX],
     header_bytes: usize,
     frame: Option<OpenFrame>,
-    /// Kind of the message whose next fragment is missing.
-    fragmented: Option<Opcode>,
+    /// Kind of the message whose next fragment is missing, and true if it is deflated.
+    fragmented: Option<(Opcode, bool)>,
+    /// Inflates messages; `None` if the peer may deflate none.
+    inflater: Option<Inflater>,
     empty_fragments: u32,
     /// Content of the current message so far.
     content: Vec<u8>,
@@ -71,12 +74,18 @@ impl WsReader {
             header_bytes: 0,
             frame: None,
             fragmented: None,
+            inflater: None,
             empty_fragments: 0,
             content: Vec::new(),
             control: Vec::new(),
             fault: None,
             is_closed: false,
         }
+    }
+
+    /// Accepts deflated messages on these terms.
+    pub fn inflate(&mut self, terms: DeflateTerms) {
+        self.inflater = Some(terms.inflater(self.is_masked, self.message_bytes_max));
     }
 
     /// Prepares for another connection.
@@ -98,7 +107,8 @@ impl WsReader {
     /// Returns the memory that the peer has caused it to hold, in bytes: at most the limit of a
     /// message and its buffer's growth.
     pub fn held_bytes(&self) -> usize {
-        self.content.capacity() + self.control.capacity()
+        let inflated = self.inflater.as_ref().map_or(0, Inflater::held_bytes);
+        self.content.capacity() + self.control.capacity() + inflated
     }
 
     /// Reads bytes, and calls `on_event` for each message or control frame that they complete.
@@ -162,7 +172,8 @@ impl WsReader {
         let known = self.header_bytes;
         let count = bytes.len().min(HEADER_BYTES_MAX - known);
         self.header[known..known + count].copy_from_slice(&bytes[..count]);
-        let read = WsHeader::read(&self.header[..known + count], self.is_masked)?;
+        let read =
+            WsHeader::read(&self.header[..known + count], self.is_masked, self.inflater.is_some())?;
         let Some((header, header_bytes)) = read else {
             self.header_bytes += count;
             *bytes = &bytes[count..];
@@ -217,12 +228,16 @@ impl WsReader {
             self.control.clear();
             return Ok(());
         }
-        let opcode = self.fragmented.take().unwrap_or(header.opcode);
+        let message = self.fragmented.take().unwrap_or((header.opcode, header.is_deflated));
         if !header.is_final {
-            self.fragmented = Some(opcode);
+            self.fragmented = Some(message);
             return Ok(());
         }
-        let content = whole.unwrap_or(&self.content);
+        let (opcode, is_deflated) = message;
+        let mut content = whole.unwrap_or(&self.content);
+        if let (true, Some(inflater)) = (is_deflated, &mut self.inflater) {
+            content = inflater.inflate(content)?;
+        }
         if opcode == Opcode::TEXT && str::from_utf8(content).is_err() {
             return Err(WsFault::TEXT);
         }

@@ -2,6 +2,7 @@
 //! and frames go in.
 
 use super::close_code::CloseCode;
+use super::deflate::{DeflateTerms, Deflater};
 use super::frame::{Opcode, push_close, push_frame};
 use super::reader::{WsEvent, WsReader};
 use crate::ProtocolError;
@@ -10,6 +11,8 @@ use crate::ProtocolError;
 #[derive(Debug)]
 pub struct WsServer {
     reader: WsReader,
+    /// Deflates messages; `None` if the client has not offered that, or it was not accepted.
+    deflater: Option<Deflater>,
     out: Vec<u8>,
     /// Content of the last Ping that is not answered.
     ping: Option<Vec<u8>>,
@@ -23,7 +26,20 @@ impl WsServer {
     /// `message_bytes_max` bytes are refused.
     pub fn new(message_bytes_max: usize) -> WsServer {
         let reader = WsReader::new(true, message_bytes_max);
-        WsServer { reader, out: Vec::new(), ping: None, closed: None, has_closed: false }
+        WsServer {
+            reader,
+            deflater: None,
+            out: Vec::new(),
+            ping: None,
+            closed: None,
+            has_closed: false,
+        }
+    }
+
+    /// Deflates messages from now on, and accepts deflated ones, on these terms.
+    pub fn deflate(&mut self, terms: DeflateTerms) {
+        self.reader.inflate(terms);
+        self.deflater = Some(terms.server_deflater());
     }
 
     /// Reads bytes, and calls `on_event` for each message or control frame that they complete.
@@ -56,10 +72,17 @@ impl WsServer {
 
     /// Queues a message, or a Ping, unless a Close frame was sent. Returns true if it was queued.
     pub fn send(&mut self, opcode: Opcode, content: &[u8]) -> bool {
-        if !self.has_closed {
-            push_frame(&mut self.out, opcode, true, None, content);
+        if self.has_closed {
+            return false;
         }
-        !self.has_closed
+        let (opcode, content) = match &mut self.deflater {
+            Some(deflater) if !opcode.is_control() => {
+                (opcode.deflated(), deflater.deflate(content))
+            }
+            _ => (opcode, content),
+        };
+        push_frame(&mut self.out, opcode, true, None, content);
+        true
     }
 
     /// Queues any bytes after the frames.

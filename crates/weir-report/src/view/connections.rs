@@ -45,6 +45,7 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
         };
         facts.push(requests.then(&format!(" returned unprocessed by the server, {again}")));
     }
+    facts.extend(compressed(document));
     facts.extend(goaways(document));
     facts.extend(window_waits(connections));
     let mut blocks = Vec::new();
@@ -78,6 +79,16 @@ fn held(document: &Document) -> Option<Fact> {
     let [open, requested, lost] =
         [connections.open_at_t0, connections.requested, connections.lost()].map(units::count);
     Some(Fact::text(format!("held open: {open} of {requested}, {lost} lost")))
+}
+
+/// Connections of WebSocket whose messages are compressed, if that was offered.
+fn compressed(document: &Document) -> Option<Fact> {
+    document.plan.websocket()?.deflate.then_some(())?;
+    let deflated = document.connections.deflated;
+    let all = document.connections.connects_of_load();
+    let tone = if deflated < all { Tone::Bad } else { Tone::Plain };
+    let [deflated, all] = [deflated, all].map(units::count);
+    Some(Fact::text(format!("compressed (permessage-deflate): {deflated} of {all}")).toned(tone))
 }
 
 /// Growth of the number of connections, if it is not fixed.

@@ -70,6 +70,9 @@ counters! {
     /// connection of HTTP/2, if the plan has more; absent otherwise.
     counter streams_allowed: u64 => rules::least,
         #[serde(default, skip_serializing_if = "is_default")];
+    /// Of `connects`: WebSocket connections whose server accepted permessage-deflate; absent if
+    /// there are none.
+    counter deflated: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Messages that servers sent on WebSocket connections by themselves, over the whole run: the
     /// echo of no message. Absent if there are none.
     counter pushed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];

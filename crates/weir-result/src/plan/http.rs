@@ -56,6 +56,9 @@ pub struct WebSocketPlan {
     /// True if a connection is open only once the server has sent a message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub awaits_message: bool,
+    /// True if permessage-deflate (RFC 7692) is offered, which the server may decline.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deflate: bool,
 }
 
 impl HttpPlan {

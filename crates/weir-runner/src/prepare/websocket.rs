@@ -9,7 +9,7 @@ use weir_http::ws::{MessageKey, WsOptions};
 use weir_result::{Closer, Plan, WebSocketPlan};
 use weir_text::setting::{
     BODY, CLOSE, DATA_MATCH, HEADER, HTTP, MESSAGES, METHOD, PIPELINE, RATE, REPLAY, SCRIPT,
-    STREAMS, WS_ACK, WS_BINARY, WS_FIRST, WS_IDLE,
+    STREAMS, WS_ACK, WS_BINARY, WS_DEFLATE, WS_FIRST, WS_IDLE,
 };
 
 use crate::spec::url::Url;
@@ -29,7 +29,8 @@ const OWN_FIELDS: [&str; 5] = [
 /// # Errors
 /// When another choice of the run excludes it.
 pub(crate) fn plan(spec: &RunSpec, url: &Url) -> Result<Option<WebSocketPlan>> {
-    let WebSocketSpec { matched_by, binary, idle, first, awaits_message } = &spec.websocket;
+    let WebSocketSpec { matched_by, binary, idle, first, awaits_message, deflate } =
+        &spec.websocket;
     if !url.is_websocket {
         let given = [
             (DATA_MATCH, matched_by.is_some()),
@@ -37,6 +38,7 @@ pub(crate) fn plan(spec: &RunSpec, url: &Url) -> Result<Option<WebSocketPlan>> {
             (WS_IDLE, *idle),
             (WS_FIRST, first.is_some()),
             (WS_ACK, *awaits_message),
+            (WS_DEFLATE, *deflate),
         ];
         return match given.into_iter().find(|(_, is_given)| *is_given) {
             Some((setting, _)) => {
@@ -64,6 +66,7 @@ pub(crate) fn plan(spec: &RunSpec, url: &Url) -> Result<Option<WebSocketPlan>> {
         idle: *idle,
         first_bytes: first_bytes.transpose().context("the first message is too long")?,
         awaits_message: *awaits_message,
+        deflate: *deflate,
     }))
 }
 
@@ -103,7 +106,7 @@ fn excluded(spec: &RunSpec) -> Option<(String, String)> {
     }
     let is_own = |name: &str| OWN_FIELDS.iter().any(|own| name.eq_ignore_ascii_case(own));
     let header = spec.request.headers.iter().find(|header| is_own(&header.name))?;
-    let why = "the handshake sets it, and there are no extensions".to_owned();
+    let why = format!("the handshake sets it; {WS_DEFLATE} offers the one extension");
     Some((format!("{HEADER} {}", header.name), why))
 }
 
@@ -147,6 +150,7 @@ pub(crate) fn options(
     let mut options = WsOptions::new(request);
     options.first = first.cloned();
     options.awaits_message = websocket.awaits_message;
+    options.offers_deflate = websocket.deflate;
     options.is_binary = websocket.binary;
     options.is_idle = websocket.idle;
     let field = plan.matched_by.as_deref().and_then(|text| field(text).ok());

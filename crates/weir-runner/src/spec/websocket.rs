@@ -20,6 +20,9 @@ pub struct WebSocketSpec {
     /// True if a connection is open only once the server has sent a message.
     #[serde(rename = "await")]
     pub awaits_message: bool,
+    /// True if permessage-deflate is offered.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub deflate: bool,
 }
 
 impl WebSocketSpec {

@@ -54,6 +54,7 @@ impl Sockets<'_> {
     pub(super) fn upgrade(
         &mut self,
         conn: ConnId,
+        request: &ServedRequest,
         key: &UpgradeKey,
         (routed, delay): (Option<Routed>, Delay),
         at: Nanos,
@@ -67,9 +68,15 @@ impl Sockets<'_> {
         let is_of_body =
             |name: &str| FIELDS_OF_BODIES.iter().any(|other| name.eq_ignore_ascii_case(other));
         fields.retain(|(name, _)| !is_of_body(name));
+        let terms = request.deflate_terms().filter(|_| shared.behaviour.websocket.deflates);
+        fields.extend(terms.map(|terms| ("Sec-WebSocket-Extensions", terms.field_value())));
         let mut head = Vec::new();
         push_acceptance(&mut head, key, &fields);
         socket.server.push_raw(&head);
+        if let Some(terms) = terms {
+            socket.server.deflate(terms);
+            add(&self.accounts.counters().ws_deflated, 1);
+        }
         let life = self.connections[conn.index()].life;
         if let Some(settings) = shared.event_stream(routed) {
             let number = shared.take_stream(routed);

@@ -226,6 +226,9 @@ pub(crate) struct ClosingArgs {
     /// Let the echo of a WebSocket message overtake earlier ones
     #[arg(long)]
     pub(crate) ws_unordered: bool,
+    /// Accept permessage-deflate where a WebSocket client offers it, unless it limits the window
+    #[arg(long)]
+    pub(crate) ws_deflate: bool,
 }
 
 /// Delays and faults.

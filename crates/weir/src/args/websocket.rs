@@ -24,6 +24,10 @@ pub(crate) struct WebSocketArgs {
     /// a greeting
     #[arg(long)]
     ws_ack: bool,
+    /// Offer compression of messages, permessage-deflate; it takes CPU time and up to 0.4 MB per
+    /// connection
+    #[arg(long)]
+    ws_deflate: bool,
 }
 
 impl WebSocketArgs {
@@ -35,6 +39,7 @@ impl WebSocketArgs {
             idle: self.ws_idle,
             first: self.ws_first.clone(),
             awaits_message: self.ws_ack,
+            deflate: self.ws_deflate,
         }
     }
 }

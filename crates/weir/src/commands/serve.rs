@@ -148,6 +148,7 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
             websocket: WebSocketOptions {
                 ping: args.closing.ws_ping,
                 is_unordered: args.closing.ws_unordered,
+                deflates: args.closing.ws_deflate,
             },
             status: args.response.status,
             body_bytes: args.response.size.unwrap_or(Behaviour::default().body_bytes),

@@ -1,6 +1,7 @@
 //! WebSocket: messages and their echoes are counted as the server counts them, in order and by
 //! field, with faults, closed connections and refused upgrades.
 
+use std::io::Read;
 use std::time::Duration;
 
 use weir_http::ws::CloseCode;
@@ -10,6 +11,7 @@ use weir_result::quantile::Bound;
 use weir_result::{Document, HttpPlan};
 use weir_serve::{Behaviour, EventStream, Stats};
 
+use crate::support::directory::Directory;
 use crate::support::for_each_engine;
 use crate::support::served::Served;
 use crate::support::sockets;
@@ -185,6 +187,22 @@ fn pushed_messages_are_counted_and_timed() {
     });
 }
 
+/// Pushes that outlast the run are no failure of connections that only listen.
+#[test]
+fn endless_pushes_are_no_failure() {
+    for_each_engine(|engine| {
+        let flags = "-c 2 -d 500ms --warmup 0 --ws-idle --no-preflight";
+        let (ran, stats) = load(engine, flags, &[], |behaviour| {
+            let gap = "10ms".parse().expect("valid");
+            behaviour.events = Some(EventStream { gap, ..EventStream::of(100_000) });
+        });
+        assert_eq!(ran.code, 0, "{ran}");
+        assert_eq!(ran.document.verdict.target.state, TargetState::Ok, "{ran}");
+        let pushed = ran.document.connections.pushed;
+        assert!(pushed > 0 && pushed <= stats.ws_pushed, "{ran}");
+    });
+}
+
 /// A greeting takes the place of the first echo of its connection, and each echo that of the next.
 #[test]
 fn pushed_messages_among_echoes_are_a_finding() {
@@ -265,6 +283,89 @@ fn a_field_that_makes_no_upgrade_is_named() {
     }
 }
 
+/// A body of 5,000 bytes that deflates to a few.
+fn long_body() -> String {
+    format!(r#"{{"id":{{{{seq}}}},"text":"{}"}}"#, "hello ".repeat(830))
+}
+
+#[test]
+fn messages_are_compressed_where_the_server_accepts_it() {
+    for_each_engine(|engine| {
+        let directory = Directory::new();
+        let lines = directory.file("lines");
+        std::fs::write(&lines, long_body()).expect("a file");
+        for flags in ["-c 3 -t 2 -n 300", "-c 3 -n 300 --streams 5 --match json:/id"] {
+            let flags = format!("{flags} --ws-deflate --no-preflight");
+            let more = ["--body-lines", &lines, "--expect", "body~hello hello"];
+            let (ran, stats) = load(engine, &flags, &more, |behaviour| {
+                behaviour.websocket.deflates = true;
+                behaviour.websocket.ping = Some(Duration::from_millis(5));
+            });
+            ran.assert_all_ok();
+            assert_eq!(ran.document.connections.failures, [], "{ran}");
+            assert_eq!((stats.ws_messages, stats.ws_echoes), (300, 300), "{ran}");
+            assert_eq!(stats.ws_deflated, stats.websockets, "{stats:?}");
+            assert_eq!(ran.document.connections.deflated, ran.connects(), "{ran}");
+            let received =
+                ran.document.throughput.bytes_per_second * ran.document.throughput.window_s;
+            assert!(received < 300.0 * 1_000.0, "{received} bytes on the wire: {ran}");
+            ran.assert_says(&format!(
+                "compressed (permessage-deflate): {0} of {0}",
+                ran.connects()
+            ));
+        }
+    });
+}
+
+#[test]
+fn a_server_that_declines_compression_is_seen() {
+    for_each_engine(|engine| {
+        let (ran, stats) = load(engine, "-c 2 -n 100 --ws-deflate -b x", &[], |_| ());
+        ran.assert_all_ok();
+        assert_eq!((stats.ws_deflated, ran.document.connections.deflated), (0, 0), "{ran}");
+        ran.assert_says("compressed (permessage-deflate): 0 of 2");
+    });
+}
+
+/// The window of the client was no part of the offer.
+#[test]
+fn parameters_that_were_not_offered_are_named() {
+    const WINDOW: &[(&str, &str)] =
+        &[("Sec-WebSocket-Extensions", "permessage-deflate; client_max_window_bits=10")];
+    let server = sockets::start(WINDOW, |_| Ok(()));
+    let output = weir("-n 5 -c 1 -b hi --ws-deflate", &[&server.url().replace("http:", "ws:")]);
+    let fault = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits=10 was not \
+                 offered (permessage-deflate was)";
+    assert!(output.code() == 1 && output.stderr.contains(fault), "{output:?}");
+}
+
+#[test]
+fn a_damaged_compressed_message_is_a_failure_of_its_own() {
+    const FIELDS: &[(&str, &str)] = &[("Sec-WebSocket-Extensions", "permessage-deflate")];
+    for_each_engine(|engine| {
+        let server = sockets::start(FIELDS, |socket| {
+            // It cannot read the message, which is compressed.
+            socket.peer.stream()?.read_exact(&mut [0; 8])?;
+            socket.peer.write([0xc1, 4, 0xff, 0xff, 0xff, 0xff])
+        });
+        let url = server.url().replace("http:", "ws:");
+        let ran = weir::load(engine, "-n 6 -c 2 -b hi --ws-deflate", &[&url]);
+        let counts = std::collections::BTreeMap::from([("protocol_bad_deflate".to_owned(), 6)]);
+        assert_eq!(ran.document.accounting.errors, counts, "{ran}");
+        ran.assert_says("a compressed message cannot be inflated");
+    });
+}
+
+#[test]
+fn compressed_messages_are_shown_inflated() {
+    let server = Served::with(|behaviour| behaviour.websocket.deflates = true);
+    let body = long_body().replace("{{seq}}", "7");
+    let output = weir("--debug --ws-deflate -b", &[&body, &url(&server)]);
+    let text = output.stdout.matches("hello hello hello").count();
+    assert!(output.code() == 0 && text >= 2, "{output:?}");
+    assert!(output.stdout.contains("permessage-deflate"), "{output:?}");
+}
+
 /// A protocol that begins with a message per connection, and then only listens.
 #[test]
 fn connections_begin_with_a_message_and_listen() {
@@ -335,6 +436,11 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
         ("ws://127.0.0.1:9/ --ws-idle -b x", "--ws-idle sends no message"),
         ("ws://127.0.0.1:9/ --ws-idle -R 5", "--ws-idle sends no message"),
         ("ws://127.0.0.1:9/ --ws-idle --ws-binary", "--ws-idle sends no message"),
+        (
+            "ws://127.0.0.1:9/ -H Sec-WebSocket-Extensions:x",
+            "--ws-deflate offers the one extension",
+        ),
+        ("http://127.0.0.1:9/ --ws-deflate", "--ws-deflate needs WebSocket"),
         ("http://127.0.0.1:9/ --ws-ack", "--ws-ack needs WebSocket"),
         ("http://127.0.0.1:9/ --ws-first x", "--ws-first needs WebSocket"),
         ("http://127.0.0.1:9/ --ws-idle", "use a URL with ws:// or wss://"),

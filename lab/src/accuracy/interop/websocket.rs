@@ -64,6 +64,9 @@ fn run(draw: &mut Draw, seed: u64, kind: ServerKind) -> DrawnRun {
     if draw.one_in(2) {
         load.push("--ws-binary".to_owned());
     }
+    if draw.one_in(2) {
+        load.push("--ws-deflate".to_owned());
+    }
     let padding = "ü".repeat(draw.choice(&[0, 10, 60, 200, 40_000]));
     let body = DrawnBody::Text(format!("{{\"id\":{{{{seq}}}},\"padding\":\"{padding}\"}}"));
     let server = ForeignServer { kind, flags: flags.join(" "), seed };
@@ -116,6 +119,7 @@ pub(super) fn reported(document: &Document, _: &DrawnRun) -> Counts {
     let connections = serde_json::to_value(&document.connections).unwrap_or_default();
     let number = |name: &str| connections[name].as_u64().unwrap_or(0);
     counts.add("upgraded", number("connects"));
+    counts.add("deflated", number("deflated"));
     counts.add("pushes", number("pushed"));
     if !document.plan.echoes_in_order() {
         counts.add("push bytes", number("pushed_bytes"));
@@ -129,7 +133,7 @@ pub(super) fn reported(document: &Document, _: &DrawnRun) -> Counts {
     counts.add("refused", refused.map(|failure| failure.count).sum());
     counts.add("upgrades", counts.of("upgraded") + counts.of("refused"));
     // The end of the run cut these; the server may have answered their upgrades before.
-    for name in ["upgraded", "refused", "upgrades"] {
+    for name in ["upgraded", "deflated", "refused", "upgrades"] {
         counts.allow(name, number("opening_at_end"));
     }
     counts

@@ -49,6 +49,7 @@ class Server:
         self.counts["upgraded"] += 1
 
     async def handle(self, connection):
+        self.counts["deflated"] += bool(connection.protocol.extensions)
         try:
             async for message in connection:
                 if not await self.answer(connection, message):

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use weir_http::ws::{CloseCode, MessageKey, Opcode, WsClient, WsEvent, WsOptions, WsReader};
+use weir_http::ws::{
+    CloseCode, DeflateTerms, MessageKey, Opcode, WsClient, WsEvent, WsOptions, WsReader,
+};
 use weir_http::{Multiplexed, Prepared, ProtocolError, StreamEvent};
 
 use super::XorShift;
@@ -27,12 +29,19 @@ pub(crate) type Read = (Vec<Seen>, Option<ProtocolError>);
 pub(crate) fn frames(input: &[u8]) {
     let Some((&[choices, seed], bytes)) = input.split_first_chunk() else { return };
     let is_masked = choices & 1 == 1;
-    let whole = read(is_masked, bytes, || bytes.len());
+    let whole = read(is_masked, None, bytes, || bytes.len());
     assert_eq!(whole, plain_reading(bytes, is_masked), "another reading");
     let mut random = XorShift::new(u64::from(seed) + 1);
     for longest in [1, 2, 5, 20, 1_000] {
-        let cut = read(is_masked, bytes, || 1 + random.below(longest));
+        let cut = read(is_masked, None, bytes, || 1 + random.below(longest));
         assert_eq!(cut, whole, "pieces of up to {longest}");
+    }
+    for offer in DEFLATE_OFFERS {
+        let whole = read(is_masked, Some(offer), bytes, || bytes.len());
+        for longest in [1, 5, 1_000] {
+            let cut = read(is_masked, Some(offer), bytes, || 1 + random.below(longest));
+            assert_eq!(cut, whole, "{offer}, pieces of up to {longest}");
+        }
     }
     if !is_masked {
         let options = options(choices & 2 != 0);
@@ -45,9 +54,26 @@ pub(crate) fn frames(input: &[u8]) {
     }
 }
 
-/// Reads frames in pieces whose lengths `cut` returns.
-pub(crate) fn read(is_masked: bool, bytes: &[u8], cut: impl FnMut() -> usize) -> Read {
+/// Offers of permessage-deflate with shared contexts, and without.
+const DEFLATE_OFFERS: [&str; 2] = [
+    "permessage-deflate",
+    "permessage-deflate; client_no_context_takeover; server_no_context_takeover",
+];
+
+/// Reads frames in pieces whose lengths `cut` returns, of a connection with this offer of
+/// permessage-deflate if there is one.
+pub(crate) fn read(
+    is_masked: bool,
+    offer: Option<&str>,
+    bytes: &[u8],
+    cut: impl FnMut() -> usize,
+) -> Read {
     let mut reader = WsReader::new(is_masked, MESSAGE_BYTES_MAX);
+    let mut held_max = 2 * MESSAGE_BYTES_MAX + 512;
+    if let Some(offer) = offer {
+        reader.inflate(DeflateTerms::of_offers(offer.as_bytes()).expect("an offer"));
+        held_max += 8 * 1024;
+    }
     let (mut seen, mut error) = (Vec::new(), None);
     pieces(bytes, cut, |piece| {
         let read = reader.read(piece, |event| {
@@ -58,7 +84,7 @@ pub(crate) fn read(is_masked: bool, bytes: &[u8], cut: impl FnMut() -> usize) ->
                 WsEvent::Close(code, _) => Seen::Close(code),
             });
         });
-        assert!(reader.held_bytes() <= 2 * MESSAGE_BYTES_MAX + 512, "{}", reader.held_bytes());
+        assert!(reader.held_bytes() <= held_max, "{}", reader.held_bytes());
         error = read.err().map(|fault| fault.error);
     });
     (seen, error)
@@ -199,13 +225,18 @@ pub(crate) fn opened(options: &Arc<WsOptions>, depth: u16) -> WsClient {
 
 /// Takes the upgrade of a client, and returns the response that accepts it.
 pub(crate) fn acceptance(client: &mut WsClient) -> Vec<u8> {
+    acceptance_with(client, &[])
+}
+
+/// The same with further fields.
+pub(crate) fn acceptance_with(client: &mut WsClient, fields: &[(&str, &str)]) -> Vec<u8> {
     let mut out = Vec::new();
     client.poll_transmit(&mut out);
     let text = String::from_utf8(out).expect("ASCII");
     let (_, key) = text.split_once("Sec-WebSocket-Key: ").expect("an upgrade");
     let key = weir_http::ws::UpgradeKey::parse(&key.as_bytes()[..24]).expect("a key");
     let mut head = Vec::new();
-    weir_http::ws::handshake::push_acceptance(&mut head, &key, &[]);
+    weir_http::ws::handshake::push_acceptance(&mut head, &key, fields);
     head
 }
 

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use weir_http::ws::frame::{push_close, push_frame};
-use weir_http::ws::{CloseCode, Opcode, WsClient, WsEvent, WsOptions, WsServer};
+use weir_http::ws::{CloseCode, DeflateTerms, Opcode, WsClient, WsEvent, WsOptions, WsServer};
 use weir_http::{
     BodyBudget, Interest, Multiplexed, ProtocolError, Request, RequestId, StreamEvent,
     StreamEventKind,
 };
 
-use crate::check::ws::{acceptance, opened, options};
+use crate::check::ws::{acceptance, acceptance_with, opened, options};
 
 /// A request whose body is a message.
 fn message(text: &str) -> Arc<Request> {
@@ -283,4 +283,101 @@ fn a_reset_makes_a_new_connection() {
     receive(&mut client, &bytes, 4);
     let id = client.request(&message("b"), 5);
     assert_eq!(receive(&mut client, &text("b"), 6), [echo(id.0)]);
+}
+
+/// Returns a client whose server has accepted permessage-deflate with these words.
+fn compressed(words: &'static str) -> WsClient {
+    let mut offering = WsOptions::clone(&options(false));
+    offering.offers_deflate = true;
+    let mut client = WsClient::new(4, &Arc::new(offering), 7);
+    client.open(0);
+    let head = acceptance_with(&mut client, &[("Sec-WebSocket-Extensions", words)]);
+    receive(&mut client, &head, 0);
+    assert!(client.is_open());
+    client
+}
+
+/// A frame of "Hello" as RFC 7692 §7.2.3 has it, in fragments that end at these bytes.
+fn fragments(ends: &[usize]) -> Vec<u8> {
+    const HELLO: &[u8] = &[0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00];
+    let (mut out, mut begin) = (Vec::new(), 0);
+    for (place, end) in ends.iter().copied().chain([HELLO.len()]).enumerate() {
+        let opcode = if place == 0 { 0x41 } else { 0 };
+        let is_final = if place == ends.len() { 0x80 } else { 0 };
+        out.extend([opcode | is_final, u8::try_from(end - begin).expect("short")]);
+        out.extend(&HELLO[begin..end]);
+        begin = end;
+    }
+    out
+}
+
+#[test]
+fn messages_are_compressed_both_ways() {
+    let words = "permessage-deflate; server_no_context_takeover";
+    let (mut client, mut server) = (compressed(words), WsServer::new(1_000));
+    server.deflate(DeflateTerms::of_offers(words.as_bytes()).expect("an offer"));
+    client.set_interest(Interest::Body, &BodyBudget::default());
+    let long = "hello ".repeat(20);
+    for text in ["hello", &long, "hello", ""] {
+        let RequestId(id) = client.request(&message(text), 1);
+        assert_eq!(at_server(&mut server, &mut client), [format!("1 {text}")]);
+        server.send(Opcode::TEXT, text.as_bytes());
+        let mut out = Vec::new();
+        server.poll_transmit(&mut out);
+        assert_eq!(out[0], 0xc1, "the mark of a compressed message");
+        assert!(out.len() < 30 + text.len() / 4, "{out:?}");
+        assert_eq!(receive(&mut client, &out, 9), [echo(id)]);
+        assert_eq!(client.response(0).body, text.as_bytes());
+    }
+    assert!(client.is_compressed());
+}
+
+#[test]
+fn compressed_messages_come_in_fragments_with_control_frames_between() {
+    for ends in [&[][..], &[3], &[1, 1, 2, 6], &[0, 7]] {
+        let mut client = compressed("permessage-deflate; server_no_context_takeover");
+        let mut bytes = fragments(ends);
+        let length = usize::from(bytes[1]);
+        bytes.splice(2 + length..2 + length, [0x89, 1, b'p']);
+        bytes.extend(text("not compressed"));
+        receive(&mut client, &bytes, 1);
+        assert_eq!(pushed(&client), [5, 14], "{ends:?}");
+        assert_eq!(at_server(&mut WsServer::new(10), &mut client), ["pong p"]);
+    }
+}
+
+#[test]
+fn what_compression_does_not_allow_is_an_error() {
+    let check = |bytes: &[u8], error: ProtocolError| {
+        let mut client = compressed("permessage-deflate");
+        assert_eq!(client.receive(bytes, 0, &mut Vec::new()), Err(error), "{bytes:02x?}");
+        assert_eq!(client.receive(b"", 0, &mut Vec::new()), Err(error), "an error lasts");
+    };
+    let mut marked_again = fragments(&[3]);
+    marked_again[5] |= 0x40;
+    check(&marked_again, ProtocolError::BadFrame);
+    check(&[0xc9, 0], ProtocolError::BadFrame);
+    check(&[0xc1, 4, 0xff, 0xff, 0xff, 0xff], ProtocolError::BadDeflate);
+    check(&[0xc1, 0], ProtocolError::BadDeflate);
+    // 1,000 zeros, beyond the limit of 300; and bytes that are no text.
+    const ZEROS: [u8; 15] =
+        [0xc2, 13, 0x62, 0x60, 0x18, 5, 0xa3, 0x21, 0x30, 0x1a, 2, 0xc3, 0x3d, 4, 0];
+    check(&ZEROS, ProtocolError::MessageTooLarge);
+    check(&[0xc1, 7, 0, 1, 0, 0xfe, 0xff, 0xff, 0], ProtocolError::BadText);
+    let mut plain = opened(&options(false), 1);
+    let read = plain.receive(&fragments(&[]), 0, &mut Vec::new());
+    assert_eq!(read, Err(ProtocolError::BadFrame), "it was not offered");
+}
+
+/// An end of a connection ends what was agreed on it.
+#[test]
+fn compression_is_agreed_on_each_socket() {
+    let mut client = compressed("permessage-deflate");
+    client.reset();
+    client.open(1);
+    let head = acceptance(&mut client);
+    receive(&mut client, &head, 1);
+    assert!(client.is_open() && !client.is_compressed());
+    client.request(&message("hello"), 1);
+    assert_eq!(at_server(&mut WsServer::new(10), &mut client), ["1 hello"]);
 }

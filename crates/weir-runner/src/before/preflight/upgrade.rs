@@ -26,7 +26,8 @@ pub(super) struct UpgradeFault(String);
 
 impl UpgradeFault {
     /// Returns the fault of a response with status 101, which names the field.
-    fn of_head(error: ProtocolError, head: &Head<'_>) -> UpgradeFault {
+    fn of_head(error: ProtocolError, head: &Head<'_>, websocket: WebSocketPlan) -> UpgradeFault {
+        let offer = if websocket.deflate { "permessage-deflate was" } else { "nothing was" };
         let values = |name: &str| {
             let fields = head.headers.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
             let values = fields.map(|(_, value)| brief(&String::from_utf8_lossy(value)));
@@ -36,8 +37,8 @@ impl UpgradeFault {
             ProtocolError::UpgradeExtension => {
                 let extensions = values("sec-websocket-extensions").join(", ");
                 format!(
-                    "Sec-WebSocket-Extensions: {extensions} was not offered; the server must \
-                         leave it out"
+                    "Sec-WebSocket-Extensions: {extensions} was not offered ({offer}); correct \
+                     the server"
                 )
             }
             ProtocolError::UpgradeProtocol => {
@@ -113,7 +114,9 @@ pub(super) fn exchange<B: Backend>(
                     // Another status than 101 is shown as that of any response.
                     _ if head.status != 101 => return Ok(described),
                     Err(error) => {
-                        return Err(io::Error::other(UpgradeFault::of_head(error, &head)));
+                        return Err(io::Error::other(UpgradeFault::of_head(
+                            error, &head, websocket,
+                        )));
                     }
                     Ok(()) => {}
                 }

@@ -62,7 +62,9 @@ function answer(socket, draw, message, isBinary) {
 }
 
 const listener = http.createServer();
-const server = new WebSocketServer({ noServer: true, maxPayload: 1 << 24 });
+const server = new WebSocketServer({
+  noServer: true, maxPayload: 1 << 24, perMessageDeflate: { threshold: 100 },
+});
 let upgrades = 0;
 listener.on("upgrade", (request, connection, begin) => {
   const draw = numbers(options.seed * 7919 + upgrades++);
@@ -76,6 +78,7 @@ listener.on("upgrade", (request, connection, begin) => {
   }
   server.handleUpgrade(request, connection, begin, (socket) => {
     count("upgraded");
+    count("deflated", socket.extensions ? 1 : 0);
     const pings = options["ping-ms"] && setInterval(() => socket.ping(), options["ping-ms"]);
     socket.on("message", (message, isBinary) => {
       if (socket.ended) return;
