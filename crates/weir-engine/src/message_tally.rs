@@ -24,6 +24,8 @@ pub(crate) struct MessageTally {
     /// End marks of streams of slots of M, and `ok` ones whose stream has messages and none.
     pub(crate) end_marks: u64,
     pub(crate) unmarked: u64,
+    /// Responses that were delivering messages at the end.
+    pub(crate) open: u64,
     /// Gaps that the client may have changed.
     pub(crate) doubts: GapDoubts,
 }
@@ -42,6 +44,7 @@ impl MessageTally {
         self.good_due += other.good_due;
         self.end_marks += other.end_marks;
         self.unmarked += other.unmarked;
+        self.open += other.open;
         self.doubts.add(&other.doubts);
     }
 
@@ -60,6 +63,7 @@ impl MessageTally {
             good_due: self.good_due,
             end_marks: self.end_marks,
             unmarked: self.unmarked,
+            open: self.open,
             doubts: self.doubts.clone(),
         }
     }

@@ -238,7 +238,7 @@ fn counts_of_name(of: &NameSection) -> [K6Metric; 2] {
         ["http_reqs", "http_req_failed"].map(|metric| submetric(metric, ("name", &of.name)));
     [
         K6Metric::counter(requests, "default", of.completed, of.completed_rps),
-        K6Metric::share(failed, of.planned - of.ok, of.planned),
+        K6Metric::share(failed, of.failed(), of.planned),
     ]
 }
 
@@ -247,7 +247,7 @@ fn counts_of_stage(number: &str, of: &StageSection) -> [K6Metric; 2] {
         ["http_reqs", "http_req_failed"].map(|metric| submetric(metric, ("stage", number)));
     [
         K6Metric::counter(requests, "default", of.completed, of.completed_rps),
-        K6Metric::share(failed, of.planned - of.ok, of.planned),
+        K6Metric::share(failed, of.failed(), of.planned),
     ]
 }
 

@@ -45,9 +45,7 @@ fn target_of(document: &Document, stage: &StageSection, slices: &[&SliceEntry]) 
         return TargetLine::default();
     }
     let share = |count: u64| count as f64 / sent as f64;
-    // Which of the requests in flight at the end were streams that delivered is known in all.
-    let are_open = document.open_streams() == document.accounting.in_flight_at_end;
-    let good = stage.ok + if are_open { stage.in_flight_at_end } else { 0 };
+    let good = stage.ok + stage.open_streams();
     let failed_share = share(sent.saturating_sub(good));
     let length_s = stage.end_s - stage.start_s;
     let silent_share = target::silent_s(document, slices) / length_s.max(f64::MIN_POSITIVE);
@@ -62,7 +60,10 @@ fn target_of(document: &Document, stage: &StageSection, slices: &[&SliceEntry]) 
         _ => {
             let classes = [
                 (stage.timed_out, "timed out"),
-                (stage.in_flight_at_end, "got no response by the end"),
+                (
+                    stage.in_flight_at_end.saturating_sub(stage.open_streams()),
+                    "got no response by the end",
+                ),
                 (stage.transport_error, "ended without a response"),
                 (stage.bad_response, "got a response that is no success"),
             ];

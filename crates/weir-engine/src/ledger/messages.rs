@@ -235,7 +235,10 @@ impl MessageRecorder {
             self.counts.good += u64::from(is_good);
             // An endless stream is alive as long as it delivers.
             let is_open = matches!(outcome, Outcome::InFlightAtEnd);
-            self.counts.open += u64::from(is_open && progress.heard_at > Nanos::ZERO);
+            if is_open && progress.heard_at > Nanos::ZERO {
+                self.counts.open += 1;
+                shares.of_slot(exchange, |share| share.open += 1);
+            }
             if progress.count == 0 {
                 let age_ns = at.since(exchange.intended_at);
                 shares.of_slot(exchange, |share| share.without.record(age_ns));

@@ -30,8 +30,9 @@ pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) 
     let typical = times.filter_map(|time| time.headline().percentile(50.0));
     let unit = DurationColumn::of(typical.map(|value| value.ns).min().unwrap_or(0));
     let rows = shown.iter().map(|name| row(document, name, unit));
-    let columns = ["requests", "failed", "requests/s"].into_iter();
-    let columns = columns.chain(COLUMNS.map(|(title, _)| title));
+    let has_open = document.open_streams() > 0;
+    let columns = ["requests", "failed"].into_iter().chain(has_open.then_some("open"));
+    let columns = columns.chain(["requests/s"]).chain(COLUMNS.map(|(title, _)| title));
     let mut table = Table::new(TableKind::Names, "Requests by name", columns, rows);
     table.caption = match document.plan.load {
         Load::OpenLoop { .. } => "(response time)".to_owned(),
@@ -69,14 +70,17 @@ fn shown(document: &Document, verbose: bool) -> Vec<&NameSection> {
 }
 
 fn row(document: &Document, name: &NameSection, unit: DurationColumn) -> Row {
-    let failed = failed(name);
+    let failed = name.failed();
     let failed_tone = if failed > 0 { Tone::Bad } else { Tone::Plain };
     let summary = time_of(document, name).headline();
     let mut cells = vec![
         CellValue::from(units::count(name.planned)),
         CellValue::toned(units::count(failed), failed_tone),
-        CellValue::from(rate(name)),
     ];
+    if document.open_streams() > 0 {
+        cells.push(CellValue::from(units::count(name.open_streams())));
+    }
+    cells.push(CellValue::from(rate(name)));
     cells.extend(COLUMNS.map(|(_, p)| percentile(summary, p, unit)));
     Row::new(&name.name, cells)
 }
@@ -86,11 +90,6 @@ fn rate(name: &NameSection) -> String {
     let rate = units::rate(name.completed_rps);
     let margin = margin(name.completed_rps, name.completed_interval);
     format!("{}{margin}", rate.trim_end_matches("/s"))
-}
-
-/// Returns the number of requests without success.
-fn failed(name: &NameSection) -> u64 {
-    name.planned.saturating_sub(name.ok)
 }
 
 fn percentile(summary: &Summary, p: f64, unit: DurationColumn) -> CellValue {

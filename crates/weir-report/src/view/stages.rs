@@ -123,7 +123,7 @@ fn sentences(verdict: &StageVerdict) -> Vec<String> {
 }
 
 fn row(index: usize, stage: &StageSection, unit: DurationColumn) -> Row {
-    let failed = stage.planned.saturating_sub(stage.ok);
+    let failed = stage.failed();
     let failed_tone = if failed > 0 { Tone::Bad } else { Tone::Plain };
     let in_second = |rps: f64| units::rate(rps).trim_end_matches("/s").to_owned();
     let margin = margin(stage.completed_rps, stage.completed_interval);

@@ -47,6 +47,9 @@ merged! {
         /// `ok` requests with messages and without an end mark; absent if there are none.
         #[serde(default, skip_serializing_if = "is_default")]
         pub unmarked: u64 => rules::sum,
+        /// Responses that were delivering messages when the run ended; absent if there are none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub open: u64 => rules::sum,
         /// Of the gaps: those that the client may have changed; absent if there are none.
         #[serde(default, skip_serializing_if = "is_default")]
         pub doubts: GapDoubts => rules::merge,

@@ -203,6 +203,9 @@ pub struct NameMessages {
     /// `ok` requests with messages and without an end mark; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unmarked: u64,
+    /// Of `in_flight_at_end`: responses that were delivering messages; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub open: u64,
     /// Of the gaps: those that the client may have changed; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub doubts: GapDoubts,
@@ -232,6 +235,9 @@ pub struct StageMessages {
     /// Tokens by the server's count, which arrived during the stage; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tokens: u64,
+    /// Of `in_flight_at_end`: responses that were delivering messages; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub open: u64,
 }
 
 /// The times of messages, with their intervals.
@@ -485,6 +491,7 @@ impl NameMessages {
             tokens: share.tokens,
             end_marks: share.end_marks,
             unmarked: share.unmarked,
+            open: share.open,
             doubts: share.doubts.clone(),
         })
     }
@@ -505,6 +512,7 @@ impl NameMessages {
             tokens: self.tokens,
             end_marks: self.end_marks,
             unmarked: self.unmarked,
+            open: self.open,
             doubts: self.doubts.clone(),
             ..MessageShare::default()
         }
@@ -527,6 +535,7 @@ impl StageMessages {
             gap: times.gap.map(|gap| gap.ok).unwrap_or_default(),
             good: share.good,
             tokens: share.tokens,
+            open: share.open,
         })
     }
 }

@@ -99,6 +99,17 @@ impl NameSection {
         sections.collect()
     }
 
+    /// Number of measured requests whose response was delivering messages when the run ended.
+    pub fn open_streams(&self) -> u64 {
+        self.messages.as_ref().map_or(0, |messages| messages.open)
+    }
+
+    /// Number of measured requests that did not end as `ok`, without streams that were
+    /// [open](NameSection::open_streams) at the end.
+    pub fn failed(&self) -> u64 {
+        self.planned.saturating_sub(self.ok).saturating_sub(self.open_streams())
+    }
+
     /// Returns a section without its name and kinds.
     fn of(counts: &NameCounts, plan: &Plan, slices: &[Slice], window_ns: u64) -> NameSection {
         let outcomes = counts.outcomes;

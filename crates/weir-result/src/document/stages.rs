@@ -120,6 +120,17 @@ pub struct StageVerdict {
 }
 
 impl StageSection {
+    /// Number of measured requests whose response was delivering messages when the run ended.
+    pub fn open_streams(&self) -> u64 {
+        self.messages.as_ref().map_or(0, |messages| messages.open)
+    }
+
+    /// Number of measured requests that did not end as `ok`, without streams that were
+    /// [open](StageSection::open_streams) at the end.
+    pub fn failed(&self) -> u64 {
+        self.planned.saturating_sub(self.ok).saturating_sub(self.open_streams())
+    }
+
     /// Returns the sections of the stages that began; none without stages.
     pub(super) fn all(plan: &Plan, measurements: &Measurements) -> Vec<StageSection> {
         let slices = &measurements.slices;

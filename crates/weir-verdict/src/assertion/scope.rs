@@ -154,12 +154,12 @@ impl<'d> Scope<'d> {
         }
     }
 
-    /// Number of the measured requests that did not end as `ok`. Streams that were open at the end
-    /// count for the whole run alone.
+    /// Number of the measured requests that did not end as `ok`, without streams that were open at
+    /// the end.
     pub(super) fn failed(&self) -> u64 {
         let Some(name) = &self.name else { return self.document.failed() };
         let unended = name.messages.as_ref().map_or(0, NameMessages::unended);
-        self.accounting.planned.saturating_sub(self.accounting.ok.saturating_sub(unended))
+        name.failed().saturating_add(unended)
     }
 
     /// Share of the requests sent that failed; 0 if none was sent.
@@ -190,6 +190,10 @@ fn of_slices(stage: &StageSection, slices: &[SliceEntry]) -> NameSection {
         good: stage.good,
         completed_rps: stage.completed_rps,
         completed_interval: stage.completed_interval,
+        messages: stage
+            .messages
+            .as_ref()
+            .map(|messages| NameMessages { open: messages.open, ..NameMessages::default() }),
         response_time: Metric {
             ok: stage.response_time.clone(),
             all: stage.response_time_all.clone(),

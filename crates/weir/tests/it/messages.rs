@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 use weir_result::Document;
-use weir_result::document::{AssertionOutcome, MessagesSection, Metric, TargetState};
+use weir_result::document::{
+    AssertionOutcome, MessagesSection, Metric, NameSection, StageSection, TargetState,
+};
 
 use crate::support::directory::Directory;
 use crate::support::raw::Raw;
@@ -64,6 +66,36 @@ fn an_endless_stream_that_delivers_is_alive() {
         let open = format!("{} {noun} open at the end", section.open);
         assert!(ran.text.contains(&open) && !ran.text.contains("growing backlog"), "{ran}");
     }
+}
+
+#[test]
+fn streams_that_are_open_are_no_failures_of_their_name_or_stage() {
+    let directory = Directory::new();
+    let (routes, list) = (directory.file("routes.jsonl"), directory.file("list.jsonl"));
+    std::fs::write(&routes, r#"{"path": "/short", "size": 10}"#).expect("a file");
+    let rows = ["short", "long"].map(|name| format!(r#"{{"url": "/{name}", "name": "{name}"}}"#));
+    std::fs::write(&list, rows.join("\n")).expect("a file");
+    let events = ["--events", "100000", "--gap", "10ms", "--routes", routes.as_str()];
+    let words = "--sse --warmup 0 --drain 200ms -c 40 --stages 500ms@20,500ms@40";
+    let mut more = vec!["--from", &list];
+    for claim in ["long: errors == 0", "stage 1: errors == 0"] {
+        more.extend(["--assert", claim]);
+    }
+    let (ran, _) = load("epoll", &events, words, &more);
+    assert_eq!(ran.code, 0, "{ran}");
+    let section = messages(&ran.document);
+    let names = &ran.document.names;
+    let open: Vec<u64> = names.iter().map(NameSection::open_streams).collect();
+    assert_eq!(open, [0, section.open], "{ran}");
+    assert!(section.open > 0 && names.iter().all(|name| name.failed() == 0), "{ran}");
+    let stages = &ran.document.stages;
+    let open: u64 = stages.iter().map(StageSection::open_streams).sum();
+    assert_eq!((open, stages.len()), (section.open, 2), "{ran}");
+    for stage in stages {
+        let target = &stage.verdict.as_ref().expect("it is judged").target;
+        assert_eq!((stage.failed(), target.state), (0, TargetState::Ok), "{ran}");
+    }
+    assert!(ran.text.contains("open"), "{ran}");
 }
 
 /// One that never sends an event is not.
