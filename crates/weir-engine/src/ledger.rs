@@ -114,7 +114,10 @@ impl Ledger {
         response: &ReceivedResponse<'_>,
     ) -> bool {
         let missed = match &mut self.judge {
-            Some(judge) => judge.missed(exchange, response),
+            Some(judge) => {
+                judge.count_status(exchange, exchanges, response);
+                judge.missed(exchange, response)
+            }
             None if !self.success.accepts(response.status) => return false,
             None => None,
         };
@@ -247,7 +250,7 @@ impl Ledger {
         let (timeline, left) = (recorder.timeline, schedule.clone());
         let mut measurements = recorder.finish(&mut schedule, shed, planned, phases, live);
         measurements.missed = missed;
-        measurements.miss_examples = judge.map(|judge| judge.finish()).unwrap_or_default();
+        judge.into_iter().for_each(|judge| judge.finish(&mut measurements));
         connections.finish(&mut measurements);
         messages.iter().for_each(|messages| messages.finish(&mut measurements));
         let (count, given_up_at) = (measurements.outcomes.never_sent, planned.unsent_until);

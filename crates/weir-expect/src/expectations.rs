@@ -180,7 +180,7 @@ fn single(
 const NO_GRPC_STATUS: &str = "grpc_no_status";
 
 /// Returns the status of a call of gRPC: of the trailers, or of a head that has no body.
-fn grpc_status(response: &ReceivedResponse<'_>) -> Option<GrpcStatus> {
+pub fn grpc_status(response: &ReceivedResponse<'_>) -> Option<GrpcStatus> {
     // Trailers come last, and only their status counts.
     GrpcStatus::of_field(named(response.call_fields(), "grpc-status").last()?)
 }

@@ -26,7 +26,7 @@ pub use decode_error::DecodeError;
 pub use decoder::BodyDecoder;
 pub use error::ExpectError;
 pub use expectation::Expectation;
-pub use expectations::Expectations;
+pub use expectations::{Expectations, grpc_status};
 pub use field_key::FieldKey;
 pub use first_bodies::FirstBodies;
 pub use json::JsonPointer;

@@ -26,6 +26,8 @@ merged! {
         pub outcomes: Outcomes => rules::merge,
         /// Responses of M by status code.
         pub status: BTreeMap<u16, u64> => rules::counts,
+        /// Calls of gRPC in M with a complete response by the name of their status.
+        pub grpc_status: BTreeMap<String, u64> => rules::counts,
         /// Slots of M that ended as `transport_error`, by kind; they add up to that class.
         pub errors: BTreeMap<ErrorKind, u64> => rules::counts,
         /// Slots of M that ended as `bad_response`, by the kind of expectation that was missed;

@@ -75,31 +75,20 @@ fn status_codes(document: &Document) -> Option<Block> {
     (!codes.is_empty()).then(|| Block::facts("Status codes", codes))
 }
 
-/// Statuses of calls of gRPC, if OK alone is expected: of others the counts do not tell which of
-/// them a response had.
+/// Statuses of calls of gRPC, OK first. With expectations of others none is good or bad by itself.
 fn grpc_statuses(document: &Document) -> Option<Block> {
-    let (accounting, expect) = (&document.accounting, document.plan.expect.as_ref()?);
-    let is_of_ok = |text: &String| matches!(text.as_str(), "grpc-status=0" | "grpc-status=OK");
-    if expect.rows > 0 || !expect.all.iter().any(is_of_ok) {
-        return None;
-    }
-    let count = |kind: &str| accounting.missed.get(kind).copied().unwrap_or(0);
-    // Names of statuses are in capitals, those of broken responses are not.
-    let name_of = |kind: &str| {
-        let name = kind.strip_prefix("grpc_")?;
-        name.starts_with(|char: char| char.is_ascii_uppercase()).then(|| name.to_owned())
+    let mut counts: Vec<(&String, &u64)> = document.accounting.grpc_status.iter().collect();
+    counts.sort_by_key(|(name, _)| *name != "OK");
+    let expects_ok = document.plan.expect.as_ref().is_none_or(|expect| {
+        let is_of_ok = |text: &String| matches!(text.as_str(), "grpc-status=0" | "grpc-status=OK");
+        expect.rows == 0 && expect.all.iter().any(is_of_ok)
+    });
+    let fact = |(name, count): (&String, &u64)| {
+        let is_plain = name == "OK" || !expects_ok;
+        Fact::error(name, *count).toned(if is_plain { Tone::Plain } else { Tone::Bad })
     };
-    let named = accounting.missed.iter().filter_map(|(kind, count)| Some((name_of(kind)?, *count)));
-    let mut others: Vec<(String, u64)> = named.collect();
-    others.push(("other".to_owned(), count("grpc_other")));
-    let (none, unknown) = (count("grpc_no_status"), count("expect_status"));
-    let failed: u64 = others.iter().map(|(_, count)| count).sum();
-    let answered = accounting.ok.saturating_add(accounting.bad_response);
-    let ok = answered.saturating_sub(failed.saturating_add(none).saturating_add(unknown));
-    others.push(("none".to_owned(), none));
-    let mut facts = vec![Fact::error("OK", ok).toned(Tone::Plain)];
-    facts.extend(Fact::errors(others.iter().map(|(name, count)| (name.as_str(), *count))));
-    (answered > 0).then(|| Block::facts("gRPC status", facts))
+    let facts: Vec<Fact> = counts.into_iter().map(fact).collect();
+    (!facts.is_empty()).then(|| Block::facts("gRPC status", facts))
 }
 
 /// Errors by kind: `closed before response`, `ECONNRESET (connection reset by peer)`.

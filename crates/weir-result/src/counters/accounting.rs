@@ -41,6 +41,10 @@ counters! {
     stored overdue: u64, #[serde(default, skip_serializing_if = "is_default")];
     /// Of `ok` and `bad_response`: responses by status code.
     stored status: BTreeMap<u16, u64>;
+    /// Of `ok` and `bad_response`: calls of gRPC by the name of their status, `none` without one;
+    /// absent if there are none.
+    stored grpc_status: BTreeMap<String, u64>,
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")];
     /// Of `transport_error`: requests by kind of error.
     stored errors: BTreeMap<String, u64>;
     /// Of `bad_response`: requests by the kind of expectation that their responses missed; absent

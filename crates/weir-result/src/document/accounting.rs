@@ -14,6 +14,7 @@ impl Accounting {
             planned: measurements.planned,
             overdue: measurements.overdue,
             status: measurements.status.clone(),
+            grpc_status: measurements.grpc_status.clone(),
             errors: recorded.errors.clone(),
             missed: recorded.missed.clone(),
             miss_examples: recorded.miss_examples.clone(),

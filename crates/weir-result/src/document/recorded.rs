@@ -88,6 +88,7 @@ impl Recorded {
             planned: accounting.planned,
             outcomes: Outcomes::from(accounting),
             status: accounting.status.clone(),
+            grpc_status: accounting.grpc_status.clone(),
             sent: Sent::from(&accounting.sent),
             stamped: or_default(&document.stamps, StampsSection::to_stamped)?,
             departures: or_default(&document.departures, DeparturesSection::to_departures)?,
