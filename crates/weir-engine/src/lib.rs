@@ -69,7 +69,7 @@ pub use job::{Ending, Extras, Job, MessageRules, planned_slots};
 pub use live::{LiveMessage, LiveSender};
 pub use observer::{ExchangeObserver, NeverSent, ObserverFactory};
 pub use request_list::{
-    ListRows, ListedRequest, NextRow, RequestList, RowCursor, RowSource, RowStream,
+    BodyEncoder, ListRows, ListedRequest, NextRow, RequestList, RowCursor, RowSource, RowStream,
 };
 pub use response_checks::{CallChecks, ResponseChecks};
 pub use run::{RunError, RunResults, run};

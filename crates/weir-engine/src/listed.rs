@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use weir_http::{RawRequest, Request, RequestTraits};
 use weir_io::Backend;
-use weir_list::{Places, Template, Values, Walk};
+use weir_list::{Places, TableRows, Template, Values, Walk};
+use weir_text::setting::ROWS;
 
 use crate::job::Job;
 use crate::lane::Lane;
 use crate::numbered::Numbered;
-use crate::request_list::{ListedRequest, RequestList};
+use crate::request_list::{BodyEncoder, ListedRequest, RequestList};
 use crate::script::Batch;
 use crate::turns::ListTurn;
 
@@ -46,6 +47,7 @@ struct ListedRow<R> {
 #[derive(Debug)]
 struct ListedFields {
     template: Arc<Template>,
+    encoder: Option<BodyEncoder>,
     traits: RequestTraits,
     /// How it was rendered last; `None` if it is too long to be kept.
     last: Option<Rendered>,
@@ -79,6 +81,7 @@ impl<R> Listed<R> {
                     numbered: Numbered::new(&template).filter(|_| has_forms),
                     last: (length <= KEPT_MAX_BYTES).then(Rendered::default),
                     traits: one.request.traits(),
+                    encoder: one.encoder.clone(),
                     template,
                 })
             }),
@@ -115,18 +118,23 @@ impl<R> Listed<R> {
 
     /// Renders the request with this index for a turn and a `connection` of the run; `None` if it
     /// has no fields.
+    ///
+    /// # Errors
+    /// If its body cannot be encoded; the text names the row of the table.
     #[inline]
     pub(crate) fn render(
         &mut self,
         row: u16,
         turn: ListTurn,
         connection: impl Fn() -> u32,
-    ) -> Option<&Batch> {
-        let fields = self.requests[usize::from(row)].fields.as_mut()?;
+    ) -> Result<Option<&Batch>, String> {
+        let Some(fields) = self.requests[usize::from(row)].fields.as_mut() else {
+            return Ok(None);
+        };
         let (seed, index) = (self.list.seed, turn.index());
         if let Some(numbered) = &mut fields.numbered {
             let values = Values { seed, index, row: &[] };
-            return Some(numbered.render(values, &fields.template, fields.traits));
+            return Ok(Some(numbered.render(values, &fields.template, fields.traits)));
         }
         let table = self.list.table.as_ref();
         let row = table.map_or(&[][..], |table| table.row(seed, index, connection().into()));
@@ -141,21 +149,39 @@ impl<R> Listed<R> {
         let is_as_long =
             fields.template.render_again(values, &mut batch.bytes, &mut rendered.places);
         if is_as_long && self.scheme.is_none() {
-            return Some(batch);
+            return Ok(Some(batch));
         }
         let bytes = u32::try_from(batch.bytes.len()).expect("values are limited when planned");
         batch.requests.clear();
         batch.requests.push(RawRequest { bytes, traits: fields.traits });
         if let Some(scheme) = self.scheme {
             let request = Request::parse(&Arc::from(&batch.bytes[..]), scheme);
+            let mut request = request.expect("values are checked when planned");
+            if let Some(encoder) = &fields.encoder {
+                let body = encoder.encode(request.body());
+                request = request.with_body(body.map_err(|text| {
+                    let number = |table: &TableRows| table.number(seed, index, connection().into());
+                    unencoded(&text, index, self.list.table.as_ref().map(number))
+                })?);
+            }
             batch.fields.clear();
-            batch.fields.push(Arc::new(request.expect("values are checked when planned")));
+            batch.fields.push(Arc::new(request));
         }
-        Some(batch)
+        Ok(Some(batch))
     }
 
     /// Returns the first request.
     pub(crate) fn first(&self) -> Option<&R> {
         self.requests.first().map(|row| &row.request)
+    }
+}
+
+/// Describes the body of the request with this index that cannot be encoded, and the row of the
+/// table whose values it has.
+#[cold]
+fn unencoded(text: &str, index: u64, row: Option<u64>) -> String {
+    match row {
+        Some(row) => format!("{ROWS}: with row {} (request {index}): {text}", row + 1),
+        None => format!("request {index}: {text}"),
     }
 }

@@ -47,6 +47,39 @@ pub struct ListedRequest {
     pub name: u16,
     /// Template of the request, if it has fields; `request` has other values then.
     pub template: Option<Arc<Template>>,
+    /// Encoder of the body that the template makes; `None` if that is sent as it is.
+    pub encoder: Option<BodyEncoder>,
+}
+
+/// A function that encodes the body of a request with fields once these have values, for a protocol
+/// with streams.
+#[derive(Clone)]
+pub struct BodyEncoder(Arc<EncodeBody>);
+
+type EncodeBody = dyn Fn(&[u8]) -> Result<Vec<u8>, String> + Send + Sync;
+
+impl BodyEncoder {
+    /// Returns the encoder that `encode` makes; the text of its error says what is wrong with the
+    /// body.
+    pub fn new(
+        encode: impl Fn(&[u8]) -> Result<Vec<u8>, String> + Send + Sync + 'static,
+    ) -> BodyEncoder {
+        BodyEncoder(Arc::new(encode))
+    }
+
+    /// Returns a body encoded.
+    ///
+    /// # Errors
+    /// If it cannot be; the text is the reason.
+    pub fn encode(&self, body: &[u8]) -> Result<Vec<u8>, String> {
+        (self.0)(body)
+    }
+}
+
+impl Debug for BodyEncoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BodyEncoder")
+    }
 }
 
 impl RequestList {

@@ -102,6 +102,20 @@ impl Prepared {
         Ok(Prepared { bytes, traits: first.traits })
     }
 
+    /// Returns the HTTP/1.1 request with another body, and with its length. Fields that belong to
+    /// one connection are left out.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn with_body(&self, body: Vec<u8>) -> Result<Prepared, RequestError> {
+        let Request { method, authority, target, fields, .. } = self.request("http");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let fields = fields.into_iter().filter(|(name, _)| name != "content-length");
+        let fields: Vec<(String, String)> =
+            fields.map(|(name, value)| (name, text(value))).collect();
+        Prepared::http1(&method, &text(target), &text(authority), &fields, Some(&body))
+    }
+
     /// Returns the request with the version HTTP/1.0 (RFC 1945). The server closes the connection
     /// after its response, unless the request has `Connection: keep-alive`.
     ///

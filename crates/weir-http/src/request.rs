@@ -60,6 +60,15 @@ impl Request {
         Ok(Request { method, scheme, authority, target, fields, bytes, body })
     }
 
+    /// Returns the request with another body, and with its length if it states one.
+    #[must_use]
+    pub fn with_body(mut self, body: Vec<u8>) -> Request {
+        for (_, value) in self.fields.iter_mut().filter(|(name, _)| name == "content-length") {
+            *value = body.len().to_string().into_bytes();
+        }
+        Request { body: 0..body.len(), bytes: body.into(), ..self }
+    }
+
     /// Returns the body; empty without one.
     pub fn body(&self) -> &[u8] {
         &self.bytes[self.body.clone()]
@@ -110,6 +119,15 @@ mod tests {
         assert_eq!(request.body(), b"abc");
         assert!(request.fields.is_empty(), "{:?}", request.fields);
         assert_eq!(parse("GET /a b HTTP/1.0\n\n").target, b"/a b");
+    }
+
+    #[test]
+    fn another_body_has_its_length() {
+        let request = parse("PUT / HTTP/1.1\r\nA: b\r\nContent-Length: 2\r\n\r\nhi");
+        let request = request.with_body(b"hello there".to_vec());
+        let fields = [("a", "b"), ("content-length", "11")];
+        let fields = fields.map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()));
+        assert_eq!((request.body(), &request.fields[..]), (&b"hello there"[..], &fields[..]));
     }
 
     #[test]

@@ -120,6 +120,11 @@ impl Fields {
         self.fields.is_empty()
     }
 
+    /// Returns their number.
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
     /// Returns a text with the fields in the place of their marks.
     pub fn unmark(&self, marked: &str) -> String {
         let mut text = marked.to_owned();
@@ -566,13 +571,17 @@ pub struct TableRows {
 impl TableRows {
     /// Returns the row of the request with this index on connection `connection` of the run.
     pub fn row(&self, seed: u64, index: u64, connection: u64) -> &[Box<[u8]>] {
+        self.table.row(self.number(seed, index, connection))
+    }
+
+    /// Returns the number of that row, from 0.
+    pub fn number(&self, seed: u64, index: u64, connection: u64) -> u64 {
         let rows = self.table.rows();
-        let row = match self.order {
+        match self.order {
             RowOrder::Sequential => index % rows,
             RowOrder::Random => below(rows, mixed(seed ^ 0x7061_7373, index)),
             RowOrder::Unique => connection % rows,
-        };
-        self.table.row(row)
+        }
     }
 }
 

@@ -122,7 +122,7 @@ fn list(rows: usize, path: &str) -> RequestList {
         let request = Prepared::http1("GET", &path, "memory", &[], None).expect("a request");
         let has_fields = !fields.is_empty();
         let template = has_fields.then(|| Arc::new(fields.template(request.bytes())));
-        ListedRequest { request, name: row.min(15) as u16, template }
+        ListedRequest { request, name: row.min(15) as u16, template, encoder: None }
     };
     RequestList {
         rows: ListRows::Prepared((0..rows).map(row).collect()),

@@ -98,9 +98,17 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             }
             let turn = self.slots.next_turn();
             let Some((row, name)) = listed.at(turn) else { return false };
+            let connection = || self.slots.turns.connection(conn.0);
+            let rendered = match listed.render(row, turn, connection) {
+                Ok(rendered) => rendered,
+                Err(text) => {
+                    self.control.list_failed(text, now);
+                    return false;
+                }
+            };
             let slots = self.slots.take_listed(timeline, now, row, name);
             let is_first = shared.connections.at(conn).unsent == 0;
-            if let Some(batch) = listed.render(row, turn, || self.slots.turns.connection(conn.0)) {
+            if let Some(batch) = rendered {
                 let slots = iter::once(slots);
                 let sent = lane.dispatch_string(shared, &mut self.backend, conn, batch, slots, now);
                 self.unsent.extend(is_first.then_some(conn));

@@ -18,7 +18,12 @@ pub(crate) fn list(order: Order, weights: &[u32]) -> RequestList {
     let request = |row: usize| {
         let request = Prepared::http1("GET", &format!("/{row}"), "sim", &[], None);
         let name = if row.is_multiple_of(3) { 0 } else { row as u16 };
-        ListedRequest { request: request.expect("a plain request"), name, template: None }
+        ListedRequest {
+            request: request.expect("a plain request"),
+            name,
+            template: None,
+            encoder: None,
+        }
     };
     RequestList {
         rows: ListRows::Prepared((0..weights.len()).map(request).collect()),

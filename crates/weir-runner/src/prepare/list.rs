@@ -489,8 +489,8 @@ impl PreparedRows {
             let index = self.requests.len() as u16; // There are fewer rows than 2^16.
             self.first = Some((row.method, row.request.clone(), index));
         }
-        let RowRequest { request, template, .. } = row;
-        self.requests.push(ListedRequest { request, name, template });
+        let RowRequest { request, template, encoder, .. } = row;
+        self.requests.push(ListedRequest { request, name, template, encoder });
         self.secrets.extend(row.secrets);
         self.weights.push(weight);
         self.inputs.extend(row.inputs);

@@ -4,8 +4,10 @@
 use std::fs;
 use std::process::Command;
 
+use weir_grpc::gzip;
+use weir_http::grpc::push_message;
 use weir_http::h2::frame;
-use weir_result::document::Accounting;
+use weir_result::document::{Accounting, TargetState};
 use weir_serve::EventStream;
 
 use crate::http2::{serving, settings};
@@ -43,6 +45,11 @@ fn missed(accounting: &Accounting) -> Vec<(&str, u64)> {
     accounting.missed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect()
 }
 
+/// Returns the counts by status.
+fn statuses(accounting: &Accounting) -> Vec<(&str, u64)> {
+    accounting.grpc_status.iter().map(|(name, count)| (name.as_str(), *count)).collect()
+}
+
 #[test]
 fn exactly_the_calls_with_another_status_failed() {
     for_each_engine(|engine| {
@@ -56,6 +63,9 @@ fn exactly_the_calls_with_another_status_failed() {
         // The 500th and the 1,000th call have the first fault.
         assert_eq!((accounting.ok, accounting.bad_response), (988, 12), "{ran}");
         assert_eq!(missed(accounting), [("grpc_NOT_FOUND", 2), ("grpc_UNAVAILABLE", 10)], "{ran}");
+        let counts = [("NOT_FOUND", 2), ("OK", 988), ("UNAVAILABLE", 10)];
+        assert_eq!(statuses(accounting), counts, "{ran}");
+        ran.assert_says("gRPC status OK: 988 NOT_FOUND: 2 UNAVAILABLE: 10");
         let example = &accounting.miss_examples["grpc_UNAVAILABLE"];
         assert_eq!(example.expected, "grpc-status=0");
         assert_eq!(example.found, "UNAVAILABLE (14): fault of weir serve");
@@ -74,6 +84,7 @@ fn another_status_can_be_expected() {
     let ran = weir::load("epoll", words, &[&server.url()]);
     assert_eq!(ran.document.accounting.ok, 50, "{ran}");
     assert_eq!(missed(&ran.document.accounting), [("grpc_OK", 50)], "{ran}");
+    ran.assert_says("gRPC status OK: 50 NOT_FOUND: 50");
 }
 
 #[test]
@@ -83,6 +94,7 @@ fn a_response_without_a_status_is_a_failure_of_its_own() {
     let more = ["-H", "content-type: text/plain", &server.url()];
     let ran = weir::load("epoll", "-n 10 -c 1 --grpc a.B/C --grpc-binary", &more);
     assert_eq!(missed(&ran.document.accounting), [("grpc_no_status", 10)], "{ran}");
+    assert_eq!(statuses(&ran.document.accounting), [("none", 10)], "{ran}");
 }
 
 /// Streams of five messages, some of which are cut after two, and some of which never begin.
@@ -105,6 +117,55 @@ fn streams_that_are_cut_failed_and_their_messages_count() {
         let stats = server.stop();
         assert_eq!((stats.event_streams, stats.event_streams_cut), (100, 10));
         assert_eq!(stats.grpc_messages, messages.measured);
+    });
+}
+
+/// Streams that outlast the run and deliver are alive.
+#[test]
+fn an_endless_stream_of_a_server_is_alive() {
+    for_each_engine(|engine| {
+        let server = Served::with(|behaviour| {
+            let gap = "10ms".parse().expect("valid");
+            behaviour.events = Some(EventStream { gap, ..EventStream::of(100_000) });
+        });
+        let (_directory, file) = schema();
+        let words = ["--proto", &file, "--grpc", "demo.Echo/Watch", "--assert", "errors == 0"];
+        let url = server.url();
+        let more = [&words[..], &[&url]].concat();
+        let flags = "-d 1s --warmup 0 --drain 200ms -c 2 --streams 2";
+        let ran = weir::load(engine, flags, &more);
+        let accounting = &ran.document.accounting;
+        let messages = ran.document.messages.as_ref().expect("the method streams them");
+        assert_eq!((ran.code, messages.open), (0, accounting.in_flight_at_end), "{ran}");
+        assert_eq!((messages.open, accounting.ok), (4, 0), "{ran}");
+        assert_eq!(ran.document.verdict.target.state, TargetState::Ok, "{ran}");
+        ran.assert_says("4 streams open at the end");
+    });
+}
+
+/// Streams whose messages are compressed, some with and some without a token.
+#[test]
+fn tokens_are_found_in_compressed_messages() {
+    let respond = |_, stream, out: &mut Vec<u8>| {
+        let head = block(true, &[("grpc-encoding", "gzip")]);
+        frame::push_headers(out, stream, &head, false, 16_384);
+        let mut body = Vec::new();
+        for message in [&b"\x0a\x02hi"[..], b"", &[b"\x0a\xd0\x0f", &[b'x'; 2_000][..]].concat()] {
+            push_message(&mut body, true, &gzip(message));
+        }
+        frame::push_data(out, stream, &body, false);
+        frame::push_headers(out, stream, &block(false, &[("grpc-status", "0")]), true, 16_384);
+    };
+    for_each_engine(|engine| {
+        let server = serving(|out| settings(None, out), respond);
+        let (_directory, file) = schema();
+        let words = ["--proto", &file, "--grpc", "demo.Echo/Watch", "--tokens", "json:/name"];
+        let url = server.url();
+        let more = [&words[..], &[&url]].concat();
+        let ran = weir::load(engine, "-n 20 -c 2 --no-preflight --warmup 0", &more);
+        ran.assert_all_ok();
+        let messages = ran.document.messages.as_ref().expect("they are measured");
+        assert_eq!((messages.measured, messages.others, messages.too_long), (40, 20, 0), "{ran}");
     });
 }
 
@@ -197,13 +258,74 @@ fn what_cannot_go_together_is_refused_with_the_reason() {
     check(&of_schema("demo.Eco/Say"), &[], "it has: demo.Echo");
     check(&of_schema("demo.Echo/Say"), &["-b", "{\"nme\": 1}"], "unrecognized field name 'nme'");
     check(&of_schema("demo.Echo/Say"), &["-b", "{} {}"], "it has 2 messages, and the method takes");
-    let template = "its body has a template, and --grpc encodes bodies before the load";
-    check(&of_schema("demo.Echo/Say"), &["-b", "{\"name\": \"{{seq}}\"}"], template);
     check(
         "--grpc demo.Echo/Say",
         &[],
         "the server has no reflection: give the schema with --proto",
     );
+}
+
+/// Each message has its own values, and its bytes are those of its JSON.
+#[test]
+fn messages_are_encoded_with_the_values_of_their_fields() {
+    let (directory, file) = schema();
+    let (rows, lines) = (directory.file("rows.csv"), directory.file("lines"));
+    fs::write(&rows, "user,n\nann,1\nbobby-with-more,-2147483648\n").expect("a file");
+    let body = r#"{"name": "{{csv:user}} {{uuid}}", "part": {"n": [{{seq}}, {{csv:n}}]}}"#;
+    let other = r#"{"part": {"n": [{{rand:1:9}}]}}"#;
+    fs::write(&lines, [body, other].join("\n")).expect("a file");
+    let name = r#"body~^.("name":"(ann|bobby-with-more) [0-9a-f-]{36}",)?"part":"#;
+    let numbers = r#"body~"n":\[\d+(,(1|-2147483648))?\]"#;
+    for_each_engine(|engine| {
+        for (source, encoding) in
+            [(["-b", body], "identity"), (["-b", body], "gzip"), (["--body-lines", &lines], "gzip")]
+        {
+            let server = Served::plainly();
+            let encoding = format!("grpc-encoding: {encoding}");
+            let more = ["--grpc", "demo.Echo/Say", "--proto", &file, "--rows", &rows];
+            let more = [&more[..], &source, &["-H", &encoding, "-H", "x-id: {{seq}}"]].concat();
+            let url = server.url();
+            let more = [&more[..], &["--expect", name, "--expect", numbers, &url]].concat();
+            let ran = weir::load(engine, "-n 60 -c 2 --streams 3", &more);
+            ran.assert_all_ok();
+            assert_eq!(server.stop().grpc_received, 60, "{ran}");
+        }
+    });
+    // All but the first differ from it.
+    let server = Served::plainly();
+    let more = ["--grpc", "demo.Echo/Say", "--proto", &file, "-b", "{\"name\": \"{{seq}}\"}"];
+    let url = server.url();
+    let more = [&more[..], &["--expect", "same", &url]].concat();
+    let ran = weir::load("epoll", "-n 60 -c 1", &more);
+    assert_eq!(ran.document.accounting.bad_response, 59, "{ran}");
+    drop(directory);
+}
+
+/// It is found before the load, with its row; a rare one in it.
+#[test]
+fn a_value_that_does_not_fit_its_field_is_refused_with_its_row() {
+    let (directory, file) = schema();
+    let rows = directory.file("rows.csv");
+    fs::write(&rows, "n\n1\n2\nthree\n").expect("a file");
+    let server = Served::plainly();
+    let of = |body: &str, more: &[&str]| {
+        let words = ["--grpc", "demo.Echo/Say", "--proto", &file, "-b", body];
+        weir("-n 20000 -c 1 --seed 1", &[&words[..], more, &[&server.url()]].concat())
+    };
+    let output = of(r#"{"part": {"n": [{{csv:n}}]}}"#, &["--rows", &rows]);
+    assert_eq!(output.code(), 2, "{output:?}");
+    assert!(output.stderr.contains("--rows: with row 3: --body: "), "{output:?}");
+    let output = of(r#"{"part": {"n": [{{rand:3000000000:4000000000}}]}}"#, &[]);
+    assert!(output.code() == 2 && output.stderr.contains("--body: "), "{output:?}");
+    let output = of(r#"{"nme": "{{seq}}"}"#, &[]);
+    assert!(output.stderr.contains("unrecognized field name 'nme'"), "{output:?}");
+    assert_eq!(server.stats().grpc_calls, 0);
+    // One of 84,000 values is above 2³¹ − 1 by little.
+    let output = of(r#"{"part": {"n": [2147{{rand:400000:483700}}]}}"#, &[]);
+    assert_eq!(output.code(), 2, "{output:?}");
+    assert!(output.stderr.contains("request ") && output.stderr.contains("--body: "), "{output:?}");
+    assert!(server.stats().grpc_calls > 0);
+    drop(directory);
 }
 
 /// A block of fields as literals (RFC 7541 §6.2.2); that of a head has the status 200 before them.

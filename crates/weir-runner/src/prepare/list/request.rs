@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
+use weir_engine::BodyEncoder;
 use weir_http::Prepared;
 use weir_list::{FormPart, PartContent, Row, RowBody, TableRows, Template, Values, multipart_body};
 use weir_result::document::{Input, InputRole};
-use weir_text::setting::{ALLOW_LOCAL, GRPC, HTTP, LIST, ROWS, SKIP_OTHER_ORIGINS};
+use weir_text::setting::{ALLOW_LOCAL, GRPC, HTTP, ROWS, SKIP_OTHER_ORIGINS};
 
 use super::templates::{Marks, Templates};
 use crate::digest::sha256;
@@ -19,6 +20,13 @@ use crate::spec::url::Url;
 use crate::spec::{
     BodySpec, FormField, FormValue, HttpChoice, ListSource, ListSpec, RunSpec, credentials,
 };
+
+/// Rows of the table, and indexes of requests, that bodies are encoded with before the load.
+const ROWS_CHECKED: u64 = 100_000;
+const INDEXES_CHECKED: u64 = 64;
+
+/// Greatest index that is checked: the last one of the longest open loop.
+const INDEX_MAX: u64 = 1_000_000_000 - 1;
 
 /// The parts that the requests of all rows share.
 #[derive(Clone, Debug)]
@@ -42,11 +50,18 @@ pub(super) struct MarkedRow {
     target: String,
     method: Option<String>,
     headers: Vec<(String, String)>,
-    body: Option<Vec<u8>>,
-    /// Files that the body was read from.
-    inputs: Vec<Input>,
+    body: MarkedBody,
     /// Fields, and secrets of this machine.
     pub(super) marks: Marks,
+}
+
+/// A body with marks in the place of its fields.
+struct MarkedBody {
+    content: Option<Vec<u8>>,
+    /// Encoder of a content with fields, once these have values.
+    encoder: Option<BodyEncoder>,
+    /// Files that it was read from.
+    inputs: Vec<Input>,
 }
 
 /// A row that can be sent.
@@ -57,6 +72,8 @@ pub(super) struct RowRequest {
     pub(super) request: Prepared,
     /// Template of the request, if it has fields.
     pub(super) template: Option<Arc<Template>>,
+    /// Encoder of the body that the template makes.
+    pub(super) encoder: Option<BodyEncoder>,
     /// Values that were read from this machine.
     pub(super) secrets: Vec<String>,
     /// Files that the body was read from.
@@ -93,11 +110,14 @@ impl Common {
             };
             headers.push((name, value));
         }
-        let (body, inputs) = match &self.calls {
-            None => self.body(row, &mut marks)?,
-            Some(calls) => self.call_body(calls, row)?,
+        let body = match &self.calls {
+            None => {
+                let (content, inputs) = self.body(row, &mut marks)?;
+                MarkedBody { content, encoder: None, inputs }
+            }
+            Some(calls) => self.call_body(calls, row, &mut marks)?,
         };
-        Ok(MarkedRow { target, method: row.method.clone(), headers, body, inputs, marks })
+        Ok(MarkedRow { target, method: row.method.clone(), headers, body, marks })
     }
 
     /// Returns the place of a row's URL.
@@ -139,8 +159,9 @@ impl Common {
     /// # Errors
     /// When it cannot be sent.
     pub(super) fn request(&self, row: MarkedRow, path: &str) -> Result<RowRequest> {
-        let MarkedRow { method, headers, body, inputs, marks, .. } = row;
-        let body = body.as_deref();
+        let MarkedRow { method, headers, body, marks, .. } = row;
+        let MarkedBody { content, encoder, inputs } = body;
+        let body = content.as_deref();
         let method = method.as_ref().or(self.spec.request.method.as_ref());
         let has_post = body.is_some() && !self.url.is_websocket;
         let method = method.map_or(if has_post { "POST" } else { "GET" }, String::as_str);
@@ -155,13 +176,17 @@ impl Common {
         let (method, path) = (method.to_owned(), marks.fields.unmark(path));
         if marks.fields.is_empty() {
             let secrets = marks.secrets;
-            return Ok(RowRequest { method, path, request, template: None, secrets, inputs });
+            let (template, encoder) = (None, None);
+            return Ok(RowRequest { method, path, request, template, encoder, secrets, inputs });
         }
         let template = marks.fields.template(request.bytes());
         self.check_values(&template)?;
-        let request = self.first(&template)?;
+        if let Some(encoder) = &encoder {
+            self.check_encoding(&template, encoder)?;
+        }
+        let request = self.first(&template, encoder.as_ref())?;
         let (template, secrets) = (Some(Arc::new(template)), marks.secrets);
-        Ok(RowRequest { method, path, request, template, secrets, inputs })
+        Ok(RowRequest { method, path, request, template, encoder, secrets, inputs })
     }
 
     /// Checks that a row is a message.
@@ -177,12 +202,30 @@ impl Common {
     }
 
     /// Returns the first request of a template: that of slot 0.
-    fn first(&self, template: &Template) -> Result<Prepared> {
+    fn first(&self, template: &Template, encoder: Option<&BodyEncoder>) -> Result<Prepared> {
         let seed = self.spec.templates.seed;
         let row = self.templates.table.as_ref().map_or(&[][..], |rows| rows.row(seed, 0, 0));
-        let mut bytes = Vec::new();
-        template.render(Values { seed, index: 0, row }, &mut bytes);
-        Ok(Prepared::raw(&bytes)?)
+        let first = rendered(template, Values { seed, index: 0, row })?;
+        let Some(encoder) = encoder else { return Ok(first) };
+        Ok(first.with_body(encode(encoder, &first)?)?)
+    }
+
+    /// Checks that bodies can be encoded: with each row of the table, and with the values of
+    /// several indexes. One that is found in the load ends it.
+    fn check_encoding(&self, template: &Template, encoder: &BodyEncoder) -> Result<()> {
+        let seed = self.spec.templates.seed;
+        let check = |index: u64, row: &[Box<[u8]>]| -> Result<()> {
+            let request = rendered(template, Values { seed, index, row })?;
+            encode(encoder, &request).map(drop)
+        };
+        let Some(TableRows { table, .. }) = &self.templates.table else {
+            return (0..INDEXES_CHECKED).chain([INDEX_MAX]).try_for_each(|index| check(index, &[]));
+        };
+        for row in 0..table.rows().min(ROWS_CHECKED) {
+            let checked = check(row, table.row(row));
+            checked.with_context(|| format!("{ROWS}: with row {}", row + 1))?;
+        }
+        check(INDEX_MAX, table.row(0))
     }
 
     /// Checks that the values of a table can stand where a template has them.
@@ -229,20 +272,22 @@ impl Common {
         headers
     }
 
-    /// Returns the body of a row that is a call of gRPC, and the files that it was read from.
-    fn call_body(&self, calls: &GrpcCalls, row: &Row) -> Result<(Option<Vec<u8>>, Vec<Input>)> {
+    /// Returns the body of a row that is a call of gRPC.
+    fn call_body(&self, calls: &GrpcCalls, row: &Row, marks: &mut Marks) -> Result<MarkedBody> {
         if row.method.as_ref().is_some_and(|method| method != "POST") {
             bail!("{GRPC} is POST: leave out its method");
         }
-        let mut marks = Marks::default();
-        let (content, inputs) = self.body(row, &mut marks)?;
-        if !marks.fields.is_empty() {
-            bail!(
-                "its body has a template, and {GRPC} encodes bodies before the load: give each \
-                 body as a row of {LIST}"
-            );
+        let before = marks.fields.len();
+        let (content, inputs) = self.body(row, marks)?;
+        if marks.fields.len() == before {
+            let content = Some(calls.body(content.as_deref())?);
+            return Ok(MarkedBody { content, encoder: None, inputs });
         }
-        Ok((Some(calls.body(content.as_deref())?), inputs))
+        let calls = calls.clone();
+        let encoder = BodyEncoder::new(move |body| {
+            calls.body(Some(body)).map_err(|error| format!("{error:#}"))
+        });
+        Ok(MarkedBody { content, encoder: Some(encoder), inputs })
     }
 
     /// Returns the body of a row, and the files that it was read from.
@@ -333,4 +378,17 @@ impl Common {
             _ => Ok(self.body.clone()),
         }
     }
+}
+
+/// Returns the request of a template with these values.
+fn rendered(template: &Template, values: Values<'_>) -> Result<Prepared> {
+    let mut bytes = Vec::new();
+    template.render(values, &mut bytes);
+    Ok(Prepared::raw(&bytes)?)
+}
+
+/// Returns the body of a request encoded.
+fn encode(encoder: &BodyEncoder, request: &Prepared) -> Result<Vec<u8>> {
+    let request = request.request("http");
+    encoder.encode(request.body()).map_err(|text| anyhow!("{text}"))
 }
