@@ -2,6 +2,7 @@
 //! and a server that are drawn from its seed. The server's own log has every request, message,
 //! status and cut, and weir's counts must equal it.
 
+mod broken;
 mod grpc;
 mod http;
 pub(super) mod model;
@@ -51,7 +52,9 @@ pub(super) fn sse(fixture: &Fixture) -> Result<Section> {
 
 /// Runs the variants of the case: gRPC and WebSocket.
 pub(super) fn grpcio(fixture: &Fixture) -> Result<Section> {
-    compare(fixture, &of_grpc("calls of grpcio", grpc::python))
+    let mut section = compare(fixture, &of_grpc("calls of grpcio", grpc::python))?;
+    broken::compare(fixture, &mut section)?;
+    Ok(section)
 }
 
 pub(super) fn grpc_go(fixture: &Fixture) -> Result<Section> {

@@ -31,6 +31,8 @@ pub(super) enum ServerKind {
     Sse,
     /// gRPC by grpcio.
     Grpcio,
+    /// Broken responses of gRPC, and a client by grpcio.
+    BrokenGrpc,
     /// gRPC by google.golang.org/grpc.
     GrpcGo,
     /// WebSocket by `websockets` of Python.
@@ -64,6 +66,7 @@ impl ServerKind {
         let (program, script) = match self {
             ServerKind::Sse => (python, sources.join("sse.py")),
             ServerKind::Grpcio => (python, sources.join("grpc_server.py")),
+            ServerKind::BrokenGrpc => (python, sources.join("broken_grpc.py")),
             ServerKind::Websockets => (python, sources.join("websockets_server.py")),
             ServerKind::GrpcGo => (tools.join("interop/grpc-go"), sources.join("service.json")),
             ServerKind::Ws => (tools.join("ws/node_modules"), sources.join("ws/server.js")),
