@@ -85,10 +85,12 @@ fn an_assertion_names_its_base_if_requests_were_never_sent() {
     };
     for name in ["errors", "never_sent"] {
         let text = measured(&format!("{name} == 0"), 3_000, Failure::NeverSent);
-        assert_eq!(text, "9.09% of planned requests");
+        assert_eq!(text, "3,000 of 33,000 requests (9.09%)");
     }
-    assert_eq!(measured("never_sent.count == 0", 3_000, Failure::NeverSent), "3,000");
-    assert_eq!(measured("errors == 0", 3_000, Failure::Reset), "9.09%");
+    let count = measured("never_sent.count == 0", 3_000, Failure::NeverSent);
+    assert_eq!(count, "3,000 of 33,000 requests");
+    let errors = measured("errors == 0", 3_000, Failure::Reset);
+    assert_eq!(errors, "3,000 of 33,000 requests (9.09%)");
 }
 
 #[test]
