@@ -1,131 +1,87 @@
 //! The schedule: the slots this worker owns and the due time of each.
 //!
 //! A schedule is a monotonic sequence of intended send times and also the queue: a slot that is due
-//! and not yet taken simply stays in the past (METHOD 1.3). Deterministic schedules compute each
-//! time from the slot's index, so nothing drifts. This module reads no clock: times are offsets
-//! from S, the schedule's start.
+//! and not yet taken simply stays in the past (METHOD 1.3). There are two kinds: due times that
+//! follow from a slot's index, so that nothing drifts, and due times that are drawn one after the
+//! other. This module reads no clock: times are offsets from S, the schedule's start.
 
-use std::ops::Range;
+mod drawn;
+mod indexed;
+
 use std::sync::Arc;
 
-use weir_result::{Arrivals, Load, Plan, Rate};
+use weir_result::{Arrivals, Load, Plan};
 
 use crate::curve::Curve;
 use crate::partition::Partition;
-use crate::random::Gaps;
-
-/// Nanoseconds in a second.
-const SECOND_NS: u128 = 1_000_000_000;
+use drawn::Drawn;
+use indexed::Indexed;
 
 /// The slots of one worker, in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     kind: ScheduleKind,
     partition: Partition,
+    /// Mean time between owned slots in nanoseconds; 0 in a closed loop.
+    gap_ns: u64,
     /// Owned slots taken so far.
     taken: u64,
     /// Offset of the next owned slot in nanoseconds; unused in a closed loop.
     next_ns: u64,
-    /// Its index in the whole plan, with random arrivals.
+    /// Its index in the whole plan, if times are drawn.
     next_index: u64,
 }
 
 #[derive(Clone, Debug)]
 enum ScheduleKind {
     Closed,
-    Uniform(Rate),
-    Poisson(Gaps),
-    Staged(Arc<Curve>, Rate),
-    StagedPoisson(StagedGaps, Rate),
-    /// Due times of all slots, ascending.
-    Timed(Arc<[u64]>),
-}
-
-/// The slots of a Poisson process whose rate changes: one of rate 1, with Λ as its time.
-#[derive(Clone, Debug)]
-struct StagedGaps {
-    gaps: Gaps,
-    curve: Arc<Curve>,
-    /// Offset of the last arrival, and its slots that are left.
-    offset_ns: u64,
-    left: u64,
-    index: u64,
-}
-
-impl StagedGaps {
-    fn new(seed: u64, curve: Arc<Curve>) -> StagedGaps {
-        let gaps = Gaps::new(seed, Rate { numerator: 1, denominator: 1 });
-        StagedGaps { gaps, curve, offset_ns: 0, left: 0, index: 0 }
-    }
-
-    fn restarted(&self) -> StagedGaps {
-        StagedGaps {
-            gaps: self.gaps.restarted(),
-            curve: Arc::clone(&self.curve),
-            offset_ns: 0,
-            left: 0,
-            index: 0,
-        }
-    }
-}
-
-/// The slots: their indices, and their offsets from S in whole nanoseconds.
-impl Iterator for StagedGaps {
-    type Item = (u64, u64);
-
-    fn next(&mut self) -> Option<(u64, u64)> {
-        if self.left == 0 {
-            let (_, billionths) = self.gaps.next()?;
-            (self.offset_ns, self.left) = self.curve.offset_of(billionths);
-            if self.offset_ns == u64::MAX {
-                self.left = 0;
-                return None;
-            }
-        }
-        self.left -= 1;
-        self.index += 1;
-        Some((self.index - 1, self.offset_ns))
-    }
+    Indexed(Indexed),
+    Drawn(Drawn),
 }
 
 impl Schedule {
     /// Returns the schedule of the worker of `plan` that owns `partition`. If there are `times`,
     /// they are the due times of all slots as offsets from S, ascending.
     pub(crate) fn of(plan: &Plan, times: Option<&Arc<[u64]>>, partition: Partition) -> Schedule {
-        if let Some(times) = times {
-            return Schedule::starting(ScheduleKind::Timed(Arc::clone(times)), partition);
-        }
-        let Load::OpenLoop { rate, arrivals } = plan.load else {
-            return Schedule::new(plan.load, partition);
-        };
-        if plan.stages.is_empty() {
-            return Schedule::new(plan.load, partition);
-        }
-        let curve = Arc::new(Curve::new(&plan.stages, plan.warmup_ns));
-        let kind = match arrivals {
-            Arrivals::Uniform => ScheduleKind::Staged(curve, rate),
-            Arrivals::Poisson { seed } => {
-                ScheduleKind::StagedPoisson(StagedGaps::new(seed, curve), rate)
+        let curve = || Arc::new(Curve::new(&plan.stages, plan.warmup_ns));
+        match (times, plan.load) {
+            (Some(times), _) => {
+                let last_ns = times.last().copied().unwrap_or(0);
+                let gap_ns = last_ns as f64 / times.len().max(1) as f64;
+                let kind = ScheduleKind::Indexed(Indexed::Times(Arc::clone(times)));
+                Schedule::starting(kind, gap_ns, partition)
             }
-        };
-        Schedule::starting(kind, partition)
+            (None, Load::OpenLoop { rate, arrivals }) if !plan.stages.is_empty() => {
+                let kind = match arrivals {
+                    Arrivals::Uniform => ScheduleKind::Indexed(Indexed::Curve(curve())),
+                    Arrivals::Poisson { seed } => {
+                        ScheduleKind::Drawn(Drawn::on_curve(seed, curve()))
+                    }
+                };
+                Schedule::starting(kind, 1e9 / rate.rps(), partition)
+            }
+            (None, load) => Schedule::new(load, partition),
+        }
     }
 
     /// Returns the schedule of a constant load.
-    pub(crate) fn new(load: Load, partition: Partition) -> Schedule {
-        let kind = match load {
-            Load::ClosedLoop => ScheduleKind::Closed,
-            Load::OpenLoop { rate, arrivals: Arrivals::Uniform } => ScheduleKind::Uniform(rate),
-            Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } } => {
-                ScheduleKind::Poisson(Gaps::new(seed, rate))
-            }
+    fn new(load: Load, partition: Partition) -> Schedule {
+        let Load::OpenLoop { rate, arrivals } = load else {
+            return Schedule::starting(ScheduleKind::Closed, 0.0, partition);
         };
-        Schedule::starting(kind, partition)
+        let kind = match arrivals {
+            Arrivals::Uniform => ScheduleKind::Indexed(Indexed::Uniform(rate)),
+            Arrivals::Poisson { seed } => ScheduleKind::Drawn(Drawn::constant(seed, rate)),
+        };
+        Schedule::starting(kind, 1e9 / rate.rps(), partition)
     }
 
-    /// Returns a schedule of which no slot is taken.
-    fn starting(kind: ScheduleKind, partition: Partition) -> Schedule {
-        let mut schedule = Schedule { kind, partition, taken: 0, next_ns: 0, next_index: 0 };
+    /// Returns a schedule of which no slot is taken. `gap_ns` is the mean time between two slots of
+    /// the whole plan.
+    fn starting(kind: ScheduleKind, gap_ns: f64, partition: Partition) -> Schedule {
+        let gap_ns = (gap_ns / partition.fraction()) as u64;
+        let mut schedule =
+            Schedule { kind, partition, gap_ns, taken: 0, next_ns: 0, next_index: 0 };
         schedule.advance();
         schedule
     }
@@ -145,20 +101,13 @@ impl Schedule {
     /// Returns the due time of the slot behind `nth` others, as [`peek`](Schedule::peek) does.
     /// Random slots are drawn one by one.
     pub(crate) fn peek_nth(&self, nth: u64) -> Option<u64> {
-        let index = || self.partition.nth_owned(self.taken.saturating_add(nth));
         match &self.kind {
             ScheduleKind::Closed => None,
             _ if nth == 0 => Some(self.next_ns),
-            ScheduleKind::Uniform(rate) => Some(uniform_offset(*rate, index())),
-            ScheduleKind::Staged(curve, _) => Some(curve.offset(index())),
-            ScheduleKind::Timed(times) => {
-                let at = usize::try_from(index()).unwrap_or(usize::MAX);
-                Some(times.get(at).copied().unwrap_or(u64::MAX))
+            ScheduleKind::Indexed(slots) => {
+                Some(slots.offset(self.partition.nth_owned(self.taken.saturating_add(nth))))
             }
-            ScheduleKind::Poisson(gaps) => Some(nth_of(gaps.clone(), &self.partition, nth)),
-            ScheduleKind::StagedPoisson(gaps, _) => {
-                Some(nth_of(gaps.clone(), &self.partition, nth))
-            }
+            ScheduleKind::Drawn(slots) => Some(slots.nth_owned(&self.partition, nth)),
         }
     }
 
@@ -166,7 +115,7 @@ impl Schedule {
     #[inline]
     pub(crate) fn next_index(&self) -> u64 {
         match self.kind {
-            ScheduleKind::Poisson(_) | ScheduleKind::StagedPoisson(..) => self.next_index,
+            ScheduleKind::Drawn(_) => self.next_index,
             _ => self.partition.nth_owned(self.taken),
         }
     }
@@ -183,18 +132,7 @@ impl Schedule {
 
     /// Returns the mean time between owned slots in nanoseconds; 0 in a closed loop.
     pub(crate) fn gap_ns(&self) -> u64 {
-        let all_ns = match &self.kind {
-            ScheduleKind::Closed => return 0,
-            ScheduleKind::Uniform(rate)
-            | ScheduleKind::Staged(_, rate)
-            | ScheduleKind::StagedPoisson(_, rate) => 1e9 / rate.rps(),
-            ScheduleKind::Poisson(gaps) => gaps.mean_ns,
-            ScheduleKind::Timed(times) => {
-                let last_ns = times.last().copied().unwrap_or(0);
-                last_ns as f64 / times.len().max(1) as f64
-            }
-        };
-        (all_ns / self.partition.fraction()) as u64
+        self.gap_ns
     }
 
     /// Returns the number of owned slots taken so far: the rank of the next one.
@@ -206,9 +144,7 @@ impl Schedule {
     /// Takes the slots before the one with this rank.
     pub(crate) fn skip_to(&mut self, rank: u64) {
         match self.kind {
-            ScheduleKind::Poisson(_) | ScheduleKind::StagedPoisson(..) => {
-                (self.taken..rank).for_each(|_| self.take());
-            }
+            ScheduleKind::Drawn(_) => (self.taken..rank).for_each(|_| self.take()),
             _ => {
                 self.taken = self.taken.max(rank);
                 self.advance();
@@ -227,79 +163,40 @@ impl Schedule {
     fn advance(&mut self) {
         match &mut self.kind {
             ScheduleKind::Closed => {}
-            ScheduleKind::Uniform(rate) => {
-                self.next_ns = uniform_offset(*rate, self.partition.nth_owned(self.taken));
+            ScheduleKind::Indexed(slots) => {
+                self.next_ns = slots.offset(self.partition.nth_owned(self.taken));
             }
-            ScheduleKind::Poisson(gaps) => {
-                (self.next_index, self.next_ns) = next_owned(gaps, &self.partition);
-            }
-            ScheduleKind::Staged(curve, _) => {
-                self.next_ns = curve.offset(self.partition.nth_owned(self.taken));
-            }
-            ScheduleKind::StagedPoisson(gaps, _) => {
-                (self.next_index, self.next_ns) = next_owned(gaps, &self.partition);
-            }
-            ScheduleKind::Timed(times) => {
-                let index = usize::try_from(self.partition.nth_owned(self.taken));
-                let time = index.ok().and_then(|index| times.get(index));
-                self.next_ns = time.copied().unwrap_or(u64::MAX);
+            ScheduleKind::Drawn(slots) => {
+                (self.next_index, self.next_ns) = slots.next_owned(&self.partition);
             }
         }
     }
 
     /// Returns the number of owned slots due in `[from_ns, until_ns)`, from the plan alone. The
-    /// outcome classes must add up to it. A Poisson plan is walked again from its seed.
+    /// outcome classes must add up to it. Drawn times are drawn again from their seed.
     pub(crate) fn planned(&self, from_ns: u64, until_ns: u64) -> u64 {
         match &self.kind {
             ScheduleKind::Closed => 0,
-            ScheduleKind::Uniform(rate) => {
-                let below = |ns| self.partition.owned_below(uniform_first_at(*rate, ns));
+            ScheduleKind::Indexed(slots) => {
+                let below = |ns| self.partition.owned_below(slots.first_at(ns));
                 below(until_ns) - below(from_ns)
             }
-            ScheduleKind::Poisson(gaps) => {
-                count_owned(gaps.restarted(), &self.partition, from_ns..until_ns)
-            }
-            ScheduleKind::Staged(curve, _) => {
-                let below = |ns| self.partition.owned_below(curve.first_at(ns));
-                below(until_ns) - below(from_ns)
-            }
-            ScheduleKind::StagedPoisson(gaps, _) => {
-                count_owned(gaps.restarted(), &self.partition, from_ns..until_ns)
-            }
-            ScheduleKind::Timed(times) => {
-                let below = |ns| self.partition.owned_below(timed_first_at(times, ns));
-                below(until_ns) - below(from_ns)
-            }
+            ScheduleKind::Drawn(slots) => slots.count_owned(&self.partition, from_ns..until_ns),
         }
     }
 
-    /// Returns the number of owned slots that are due before `until_ns` and not taken. For a
-    /// Poisson plan it is the expected number, since counting would mean walking the plan.
+    /// Returns the number of owned slots that are due before `until_ns` and not taken. If times are
+    /// drawn it is the expected number, since counting would mean drawing them.
     pub(crate) fn backlog(&self, until_ns: u64) -> u64 {
         match &self.kind {
             ScheduleKind::Closed => 0,
-            ScheduleKind::Uniform(rate) => self
-                .partition
-                .owned_below(uniform_first_at(*rate, until_ns))
-                .saturating_sub(self.taken),
-            ScheduleKind::Poisson(gaps) if self.next_ns < until_ns => {
-                let overdue_ns = until_ns - self.next_ns;
-                1 + (overdue_ns as f64 / gaps.mean_ns * self.partition.fraction()) as u64
+            ScheduleKind::Indexed(slots) => {
+                self.partition.owned_below(slots.first_at(until_ns)).saturating_sub(self.taken)
             }
-            ScheduleKind::Poisson(_) => 0,
-            ScheduleKind::Staged(curve, _) => {
-                self.partition.owned_below(curve.first_at(until_ns)).saturating_sub(self.taken)
+            ScheduleKind::Drawn(slots) if self.next_ns < until_ns => {
+                1 + (slots.expected(self.next_ns..until_ns) * self.partition.fraction()) as u64
             }
-            ScheduleKind::StagedPoisson(gaps, _) if self.next_ns < until_ns => {
-                // Expected by Λ, as above.
-                let due = gaps.curve.first_at(until_ns) - gaps.curve.first_at(self.next_ns);
-                1 + (due as f64 * self.partition.fraction()) as u64
-            }
-            ScheduleKind::StagedPoisson(..) => 0,
-            ScheduleKind::Timed(times) => {
-                let due = self.partition.owned_below(timed_first_at(times, until_ns));
-                due.saturating_sub(self.taken)
-            }
+            ScheduleKind::Drawn(_) => 0,
         }
     }
 
@@ -316,18 +213,14 @@ impl Schedule {
             let first_ns = self.next_ns;
             let end = span_end(first_ns).clamp(first_ns + 1, until_ns);
             let range = match &self.kind {
-                ScheduleKind::Uniform(rate) => {
-                    let end_rank = self.partition.owned_below(uniform_first_at(*rate, end));
-                    let last = uniform_offset(*rate, self.partition.nth_owned(end_rank - 1));
+                ScheduleKind::Indexed(slots @ Indexed::Uniform(rate)) => {
+                    let end_rank = self.partition.owned_below(slots.first_at(end));
+                    let last_ns = slots.offset(self.partition.nth_owned(end_rank - 1));
                     let indices = self.partition.sum_of_owned(self.taken, end_rank);
-                    let slots = end_rank - self.taken;
+                    let count = end_rank - self.taken;
                     self.taken = end_rank;
-                    SlotRange {
-                        slots,
-                        first_ns,
-                        last_ns: last,
-                        sum_ns: sum_ns(*rate, slots, indices),
-                    }
+                    let sum_ns = indexed::sum_ns(*rate, count, indices);
+                    SlotRange { slots: count, first_ns, last_ns, sum_ns }
                 }
                 _ => {
                     self.taken += 1;
@@ -338,35 +231,6 @@ impl Schedule {
             self.advance();
         }
     }
-}
-
-/// Returns the number of `times` before `ns`.
-fn timed_first_at(times: &[u64], ns: u64) -> u64 {
-    times.partition_point(|time| *time < ns) as u64
-}
-
-/// Returns the index and the offset of the next of random slots that a partition owns.
-#[inline]
-fn next_owned(slots: &mut impl Iterator<Item = (u64, u64)>, partition: &Partition) -> (u64, u64) {
-    slots.find(|(index, _)| partition.owns(*index)).unwrap_or((u64::MAX, u64::MAX))
-}
-
-/// Returns the offset of the `nth` of random slots that a partition owns, from 1.
-fn nth_of(slots: impl Iterator<Item = (u64, u64)>, partition: &Partition, nth: u64) -> u64 {
-    let mut owned = slots.filter(|(index, _)| partition.owns(*index));
-    let before = usize::try_from(nth - 1).unwrap_or(usize::MAX);
-    owned.nth(before).map_or(u64::MAX, |(_, offset_ns)| offset_ns)
-}
-
-/// Returns the number of slots in a span of offsets that a partition owns.
-fn count_owned(
-    slots: impl Iterator<Item = (u64, u64)>,
-    partition: &Partition,
-    span: Range<u64>,
-) -> u64 {
-    let slots = slots.take_while(|(_, offset)| *offset < span.end);
-    let later = slots.skip_while(|(_, offset)| *offset < span.start);
-    later.filter(|(index, _)| partition.owns(*index)).count() as u64
 }
 
 /// Consecutive owned slots.
@@ -385,61 +249,20 @@ pub(crate) struct SlotRange {
 /// Returns the offset from S at which `requests` slots of the whole plan after `from_ns` have
 /// passed. A window that is limited by a number of requests ends there.
 pub(crate) fn end_of_requests(load: Load, from_ns: u64, requests: u64) -> Option<u64> {
-    match load {
-        Load::ClosedLoop => None,
-        Load::OpenLoop { rate, arrivals: Arrivals::Uniform } => {
-            // The slots lie half a gap inside the window, so n of them take exactly n gaps.
-            let span = u128::from(requests) * u128::from(rate.denominator) * SECOND_NS
-                / u128::from(rate.numerator);
-            let first = uniform_first_at(rate, from_ns);
-            let last = uniform_offset(rate, first + requests.max(1) - 1);
-            Some(saturate(u128::from(from_ns) + span).max(last + 1))
-        }
-        Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } } => {
-            let mut slots = Gaps::new(seed, rate).skip_while(|(_, offset)| *offset < from_ns);
+    let Load::OpenLoop { rate, arrivals } = load else { return None };
+    match arrivals {
+        Arrivals::Uniform => Some(indexed::end_of_uniform(rate, from_ns, requests)),
+        Arrivals::Poisson { seed } => {
+            let mut slots = Drawn::constant(seed, rate).skip_while(|(_, offset)| *offset < from_ns);
             slots.nth(usize::try_from(requests).ok()?).map(|(_, offset)| offset)
         }
     }
 }
 
-/// Returns `floor((2i + 1) · den · 10⁹ / (2 · num))` (METHOD 1.3).
-#[inline]
-fn uniform_offset(rate: Rate, index: u64) -> u64 {
-    // 64 bits hold the product in any run of a sane length, and divide several times faster.
-    let short = (2 * index + 1)
-        .checked_mul(rate.denominator)
-        .and_then(|product| product.checked_mul(1_000_000_000));
-    match (short, rate.numerator.checked_mul(2)) {
-        (Some(product), Some(divisor)) => product / divisor,
-        _ => saturate(
-            (2 * u128::from(index) + 1) * u128::from(rate.denominator) * SECOND_NS
-                / (2 * u128::from(rate.numerator)),
-        ),
-    }
-}
-
-/// Returns the least index whose offset is at least `ns`.
-fn uniform_first_at(rate: Rate, ns: u64) -> u64 {
-    // offset(i) ≥ ns  ⇔  (2i + 1) · den · 10⁹ ≥ 2 · num · ns, since ns is whole.
-    let right = 2 * u128::from(rate.numerator) * u128::from(ns);
-    let halves = right.div_ceil(u128::from(rate.denominator) * SECOND_NS);
-    saturate(halves / 2)
-}
-
-/// Returns the sum of the offsets of slots whose indices add up to `indices`.
-fn sum_ns(rate: Rate, slots: u64, indices: u128) -> u128 {
-    let halves = 2 * indices + u128::from(slots);
-    let (per, divisor) = (u128::from(rate.denominator) * SECOND_NS, 2 * u128::from(rate.numerator));
-    // Split so that the product fits in 128 bits for any number of slots.
-    halves / divisor * per + halves % divisor * per / divisor
-}
-
-fn saturate(ns: u128) -> u64 {
-    u64::try_from(ns).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
+    use weir_result::Rate;
+
     use super::*;
 
     const fn rate(numerator: u64, denominator: u64) -> Rate {
