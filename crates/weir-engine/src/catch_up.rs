@@ -96,7 +96,7 @@ impl CatchUp {
     }
 
     /// Takes in the end of a turn. Ends the catch-up once nothing is overdue, and no more requests
-    /// are in flight than before the stop. `before` is their number at the begin of the turn that
+    /// are in flight than before the stop. `before` is their number at the start of the turn that
     /// sent the first late one.
     #[cold]
     pub(crate) fn follow(&mut self, now: Nanos, before: u64, in_flight: u64, is_overdue: bool) {

@@ -262,7 +262,7 @@ impl Control {
         self.wake_all();
     }
 
-    /// Returns the begin of the window, once the detection of the warm-up's end has set it.
+    /// Returns the start of the window, once the detection of the warm-up's end has set it.
     #[inline]
     pub(crate) fn window_begins_at(&self) -> Option<Nanos> {
         self.t0_at.get().copied()

@@ -22,14 +22,14 @@ pub(crate) struct Curve {
 /// A stage, or the time before or behind the stages.
 #[derive(Clone, Copy, Debug)]
 struct CurvePart {
-    /// Offset from S of its begin.
+    /// Offset from S of its start.
     from_ns: u64,
     /// Its length; not used if the rate is constant.
     length_ns: i128,
-    /// Rates at its begin and its end, in 1/D per second.
+    /// Rates at its start and its end, in 1/D per second.
     begin: i128,
     end: i128,
-    /// Λ at its begin, in 1/W.
+    /// Λ at its start, in 1/W.
     arrived: i128,
     /// Index of its first arrival, and of that arrival's first slot.
     first_arrival: u64,
@@ -69,7 +69,7 @@ impl Curve {
         curve
     }
 
-    /// Appends a stage at the begin of `next`, and returns the begin of the one behind it.
+    /// Appends a stage at the start of `next`, and returns the start of the one behind it.
     fn push(&mut self, next: CurvePart, stage: &Stage) -> CurvePart {
         let scaled = |rate: Rate| {
             i128::from(rate.numerator) * self.denominator / i128::from(rate.denominator)
@@ -173,13 +173,13 @@ impl CurvePart {
         within
     }
 
-    /// True if at most `more` in 1/W have arrived `within` nanoseconds after the begin.
+    /// True if at most `more` in 1/W have arrived `within` nanoseconds after the start.
     fn is_within(&self, within: i128, more: i128) -> bool {
         let slope = self.end - self.begin;
         2 * self.begin * self.length_ns * within + slope * within * within <= more * self.length_ns
     }
 
-    /// Returns Λ in 1/W `within` nanoseconds after the begin, rounded up.
+    /// Returns Λ in 1/W `within` nanoseconds after the start, rounded up.
     fn arrived_by(&self, within: i128) -> i128 {
         let level = 2 * self.begin * within;
         let slope = self.end - self.begin;

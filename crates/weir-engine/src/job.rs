@@ -30,7 +30,7 @@ pub struct Job {
     /// Requests that are sent in its place, each in its turn; `None` if there is only one.
     pub list: Option<Arc<RequestList>>,
     /// Due times of the requests of a list that is sent once, in its order: ascending offsets from
-    /// the begin of the window in nanoseconds. No warm-up precedes them. `None`: the plan alone has
+    /// the start of the window in nanoseconds. No warm-up precedes them. `None`: the plan alone has
     /// the times.
     pub times: Option<Arc<[u64]>>,
     /// Expectations of responses; `None` if the plan's status codes alone decide.

@@ -258,7 +258,7 @@ impl PoolState {
         PoolState { connections, layers, ledger, received_at: None, fault }
     }
 
-    /// Marks `conn` as open for requests, past its last layer. Returns the begin of its protocol's
+    /// Marks `conn` as open for requests, past its last layer. Returns the start of its protocol's
     /// opening exchange.
     pub(crate) fn opened(&mut self, conn: ConnId, at: Nanos) -> Nanos {
         let (connect_ns, protocol_at) = match self.layers.end_opening(conn) {
@@ -274,7 +274,7 @@ impl PoolState {
         protocol_at
     }
 
-    /// Records the connections that are open at the begin of the window.
+    /// Records the connections that are open at the start of the window.
     pub(crate) fn record_open(&mut self) {
         self.ledger.connections.counts.open_at_t0 = self.connections.counts.open;
     }

@@ -33,7 +33,7 @@ impl Presence {
         !self.spans.is_empty()
     }
 
-    /// Sets the begin of the window.
+    /// Sets the start of the window.
     pub(crate) fn begin(&mut self, t0: Nanos) {
         self.t0 = t0;
     }

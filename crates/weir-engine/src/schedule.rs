@@ -15,7 +15,7 @@ use weir_result::{Arrivals, Load, Plan};
 use crate::curve::Curve;
 use crate::partition::Partition;
 use drawn::Drawn;
-use indexed::Indexed;
+use indexed::IndexedTimes;
 
 /// The slots of one worker, in order.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Schedule {
 #[derive(Clone, Debug)]
 enum ScheduleKind {
     Closed,
-    Indexed(Indexed),
+    Indexed(IndexedTimes),
     Drawn(Drawn),
 }
 
@@ -48,12 +48,12 @@ impl Schedule {
             (Some(times), _) => {
                 let last_ns = times.last().copied().unwrap_or(0);
                 let gap_ns = last_ns as f64 / times.len().max(1) as f64;
-                let kind = ScheduleKind::Indexed(Indexed::Times(Arc::clone(times)));
+                let kind = ScheduleKind::Indexed(IndexedTimes::Times(Arc::clone(times)));
                 Schedule::starting(kind, gap_ns, partition)
             }
             (None, Load::OpenLoop { rate, arrivals }) if !plan.stages.is_empty() => {
                 let kind = match arrivals {
-                    Arrivals::Uniform => ScheduleKind::Indexed(Indexed::Curve(curve())),
+                    Arrivals::Uniform => ScheduleKind::Indexed(IndexedTimes::Curve(curve())),
                     Arrivals::Poisson { seed } => {
                         ScheduleKind::Drawn(Drawn::on_curve(seed, curve()))
                     }
@@ -70,7 +70,7 @@ impl Schedule {
             return Schedule::starting(ScheduleKind::Closed, 0.0, partition);
         };
         let kind = match arrivals {
-            Arrivals::Uniform => ScheduleKind::Indexed(Indexed::Uniform(rate)),
+            Arrivals::Uniform => ScheduleKind::Indexed(IndexedTimes::Uniform(rate)),
             Arrivals::Poisson { seed } => ScheduleKind::Drawn(Drawn::constant(seed, rate)),
         };
         Schedule::starting(kind, 1e9 / rate.rps(), partition)
@@ -213,7 +213,7 @@ impl Schedule {
             let first_ns = self.next_ns;
             let end = span_end(first_ns).clamp(first_ns + 1, until_ns);
             let range = match &self.kind {
-                ScheduleKind::Indexed(slots @ Indexed::Uniform(rate)) => {
+                ScheduleKind::Indexed(slots @ IndexedTimes::Uniform(rate)) => {
                     let end_rank = self.partition.owned_below(slots.first_at(end));
                     let last_ns = slots.offset(self.partition.nth_owned(end_rank - 1));
                     let indices = self.partition.sum_of_owned(self.taken, end_rank);

@@ -68,7 +68,7 @@ impl Series {
         }
     }
 
-    /// Moves the begin of the window to `t0`, some intervals earlier than planned.
+    /// Moves the start of the window to `t0`, some intervals earlier than planned.
     pub(crate) fn rebase(&mut self, t0: Nanos) {
         let earlier_ns = i64::try_from(self.t0.since(t0)).unwrap_or(i64::MAX);
         let all = self.done.iter_mut().chain([&mut self.current]);

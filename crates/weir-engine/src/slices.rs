@@ -136,7 +136,7 @@ impl Slices {
         slices
     }
 
-    /// Returns the begin of slice `index`, which is the end of the one before it.
+    /// Returns the start of slice `index`, which is the end of the one before it.
     fn bound(&self, index: usize) -> Nanos {
         match &self.extent {
             Extent::Open { length_ns } => self.t0.after(length_ns.saturating_mul(index as u64)),

@@ -83,7 +83,7 @@ impl Stamping {
     }
 
     /// Returns the transmit stamp of the stream that ends on `conn`; `None` if more than its
-    /// request was sent since its begin, as frames of the protocol itself.
+    /// request was sent since its start, as frames of the protocol itself.
     pub(crate) fn take_transmitted_of_stream(&mut self, conn: ConnId) -> Option<Nanos> {
         let is_alone = self.sends[self.index(conn)?] == 1;
         self.take_transmitted(conn).filter(|_| is_alone)

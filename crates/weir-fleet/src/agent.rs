@@ -301,7 +301,7 @@ impl Agent {
     }
 }
 
-const TOO_LATE: &str = "the word to begin came after the begin";
+const TOO_LATE: &str = "the order to start came too late";
 
 impl Work {
     /// Ends the work for a reason, unless it has ended.

@@ -90,7 +90,7 @@ struct LoadEnd {
 /// A thing that happened to a load.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LoadEvent {
-    /// It waits for its begin with this HTTP version, or cannot be carried out.
+    /// It waits for its start with this HTTP version, or cannot be carried out.
     Prepared(Result<HttpChoice, String>),
     /// It has begun.
     Begun(u64),

@@ -10,7 +10,7 @@ use crate::record::AgentRecord;
 use crate::run_phase::{RunPhase, Timers};
 use crate::weights::AgentWeights;
 
-/// Probes of each clock before the begin, and the time between two of one clock during the load, in
+/// Probes of each clock before the start, and the time between two of one clock during the load, in
 /// nanoseconds.
 const PROBES_MIN: usize = 64;
 const PROBE_RARELY_NS: u64 = 1_000_000_000;
@@ -21,7 +21,7 @@ const REPEAT_EVERY_NS: u64 = 100_000_000;
 /// Time between two renewals of the agents' leases, in nanoseconds.
 const ALIVE_EVERY_NS: u64 = 1_000_000_000;
 
-/// Shortest time from the order to the begin, the same in round trips, and the time before the
+/// Shortest time from the order to the start, the same in round trips, and the time before the
 /// begin at which every agent must have answered, in nanoseconds.
 const LEAD_MIN_NS: u64 = 2_000_000_000;
 const LEAD_ROUND_TRIPS: u64 = 20;
@@ -78,7 +78,7 @@ pub struct Settings {
     pub gather_ns: u64,
     /// Longest time from there until all are ready.
     pub prepare_ns: u64,
-    /// Greatest bound of an agent's clock at the begin.
+    /// Greatest bound of an agent's clock at the start.
     pub clock_bound_ns: u64,
     /// Consequence of the loss of an agent.
     pub on_loss: OnLoss,
@@ -126,7 +126,7 @@ pub struct Coordinator {
     has_ordered: bool,
     /// Until when the clocks must be known well enough; none before all agents are ready.
     clocks_until_ns: Option<u64>,
-    /// Longest time from the begin of the load to its end.
+    /// Longest time from the start of the load to its end.
     load_ns: u64,
     /// The work of all agents.
     work: RunWork,
@@ -175,7 +175,7 @@ impl Coordinator {
     }
 
     /// Goes on with the agents that are [gathered](Self::gathered): the run is planned, with this
-    /// work. Its load takes at most `load_ns` from its begin to its end, with the drain.
+    /// work. Its load takes at most `load_ns` from its start to its end, with the drain.
     pub fn begin_preparing(&mut self, now_ns: u64, load_ns: u64, work: RunWork) {
         if matches!(self.phase, RunPhase::Gathered) {
             (self.load_ns, self.work) = (load_ns, work);
@@ -200,7 +200,7 @@ impl Coordinator {
         self.members.first().filter(|_| self.has_ordered).map(|it| it.sender.agent.as_str())
     }
 
-    /// Returns the begin of the load on the coordinator's clock, once it is agreed.
+    /// Returns the start of the load on the coordinator's clock, once it is agreed.
     pub fn begins_at_ns(&self) -> Option<u64> {
         match self.phase {
             RunPhase::Loading { at_ns, .. } => Some(at_ns),
@@ -208,7 +208,7 @@ impl Coordinator {
         }
     }
 
-    /// Returns the begin of the load on the coordinator's clock, and the agents, once all have
+    /// Returns the start of the load on the coordinator's clock, and the agents, once all have
     /// agreed to it.
     pub(crate) fn agreed(&self) -> Option<(u64, Vec<AgentRecord>)> {
         let at_ns = self.begins_at_ns()?;
@@ -419,7 +419,7 @@ impl Coordinator {
         }
     }
 
-    /// Returns why an agent's clock cannot be used for a begin.
+    /// Returns why an agent's clock cannot be used for a start.
     fn unclear(&self, member: &Member, at_ns: u64) -> Option<String> {
         let agent = &member.sender.agent;
         let Some(span) = member.clock.agent_time(at_ns) else {
@@ -447,7 +447,7 @@ impl Coordinator {
             let late =
                 self.members.iter().filter(|member| member.progress != MemberProgress::Armed);
             let text = |member: &Member| {
-                format!("agent {} did not confirm the begin in time", member.sender.agent)
+                format!("agent {} did not confirm the start in time", member.sender.agent)
             };
             reasons.extend(late.map(text));
             self.give_up(now_ns, reasons);

@@ -43,7 +43,7 @@ const TURN_MESSAGES: usize = 200;
 const STALE_NS: u64 = 1_000_000_000;
 
 /// Longest time until all agents are ready, once they are there, and greatest bound of a clock at
-/// the begin.
+/// the start.
 const PREPARE_NS: u64 = 60_000_000_000;
 const CLOCK_BOUND_NS: u64 = 5_000_000;
 
@@ -468,7 +468,7 @@ impl PreparedRun for FleetRun {
 struct RunCourse<'a> {
     link: &'a BusLink,
     run: &'a str,
-    /// Longest time from the begin of the load to its end.
+    /// Longest time from the start of the load to its end.
     load_ns: u64,
     coordinator: Coordinator,
     /// True once a condition ends the load.
@@ -519,8 +519,8 @@ impl RunCourse<'_> {
         self.coordinator.probing_agent().map(str::to_owned)
     }
 
-    /// Returns the clock with the begin of the load once all agents have agreed to it, and keeps
-    /// the begin on the bus: another process can then report the run.
+    /// Returns the clock with the start of the load once all agents have agreed to it, and keeps
+    /// the start on the bus: another process can then report the run.
     fn agreed(&self) -> Option<FleetClock> {
         let (begins_ns, agents) = self.coordinator.agreed()?;
         let clock = FleetClock::monotonic(begins_ns);
@@ -530,7 +530,7 @@ impl RunCourse<'_> {
     }
 }
 
-/// Longest time from the begin of a load to its end, with the drain.
+/// Longest time from the start of a load to its end, with the drain.
 fn longest_ns(plan: &Plan) -> u64 {
     let window_ns = plan.duration_ns.unwrap_or(LONGEST_NS);
     [window_ns, plan.drain_limit_ns(), plan.timeout_ns]

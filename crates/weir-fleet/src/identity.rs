@@ -159,7 +159,7 @@ pub(crate) fn domain_name(name: &str) -> String {
     format!("{name}.{DOMAIN}")
 }
 
-/// Returns the begin of the subjects on which an identity hears answers. No other one hears them.
+/// Returns the start of the subjects on which an identity hears answers. No other one hears them.
 pub(crate) fn inbox_of(name: &str) -> String {
     format!("_INBOX.{name}")
 }

@@ -200,7 +200,7 @@ impl Member {
         }
     }
 
-    /// Returns the message that tells the begin, given on the coordinator's clock, on the agent's;
+    /// Returns the message that tells the start, given on the coordinator's clock, on the agent's;
     /// `None` if that clock is unknown.
     pub(crate) fn arm(&self, run: &RunId, at_ns: u64) -> Option<ToAgent> {
         let at_ns = self.clock.agent_time(at_ns)?.middle_ns();

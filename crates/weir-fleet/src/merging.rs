@@ -30,13 +30,13 @@ pub(crate) struct FleetClock {
 }
 
 impl FleetClock {
-    /// Returns CLOCK_MONOTONIC, with the begin of the load on it.
+    /// Returns CLOCK_MONOTONIC, with the start of the load on it.
     pub(crate) fn monotonic(begins_ns: u64) -> FleetClock {
         let (unix_ns, now_ns) = (weir_sys::realtime_ns(), weir_sys::monotonic_ns());
         FleetClock { begins_ns, unix_ahead_ns: i128::from(unix_ns) - i128::from(now_ns) }
     }
 
-    /// Returns the begin of the load in nanoseconds since 1970.
+    /// Returns the start of the load in nanoseconds since 1970.
     pub(crate) fn begins_unix_ns(self) -> u64 {
         u64::try_from(i128::from(self.begins_ns) + self.unix_ahead_ns).unwrap_or(0)
     }
@@ -61,7 +61,7 @@ pub(crate) fn merged(
         let begun = member.begun.map_or(clock.begins_ns, |begun| begun.middle_ns());
         let off_ns = begun.abs_diff(clock.begins_ns);
         if off_ns > BEGUN_WITHIN_NS {
-            let why = format!("it says that it began {} from the begin", units::duration(off_ns));
+            let why = format!("it says that it began {} from the start", units::duration(off_ns));
             missing.insert(member.agent.clone(), why);
             continue;
         }

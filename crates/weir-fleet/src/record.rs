@@ -32,12 +32,12 @@ pub(crate) fn keep_aside(
 /// Name under which a [`BeginRecord`] is kept.
 pub(crate) const BEGIN: &str = "begin";
 
-/// The begin of a load that all agents have agreed to.
+/// The start of a load that all agents have agreed to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BeginRecord {
-    /// The begin, in nanoseconds since 1970 by the coordinator's clock.
+    /// The start, in nanoseconds since 1970 by the coordinator's clock.
     pub(crate) unix_ns: u64,
-    /// Longest time from the begin to the end of the load, with the drain.
+    /// Longest time from the start to the end of the load, with the drain.
     pub(crate) load_ns: u64,
     /// The agents in the order of their parts.
     pub(crate) agents: Vec<AgentRecord>,
@@ -48,6 +48,6 @@ pub(crate) struct BeginRecord {
 pub(crate) struct AgentRecord {
     pub(crate) name: String,
     pub(crate) part: Part,
-    /// Greatest error of its clock at the begin, in nanoseconds.
+    /// Greatest error of its clock at the start, in nanoseconds.
     pub(crate) clock_error_ns: u64,
 }

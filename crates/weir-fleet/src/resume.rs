@@ -73,7 +73,7 @@ fn endings(bus: &Bus, run: &str, agents: &[AgentRecord]) -> Result<Vec<Option<En
     agents.iter().map(|agent| record(bus, run, &ending_of(&agent.name))).collect()
 }
 
-/// Returns the begin of a run's load, if it has begun.
+/// Returns the start of a run's load, if it has begun.
 pub(crate) fn begin_of(bus: &Bus, run: &str) -> Result<Option<BeginRecord>> {
     record(bus, run, BEGIN)
 }

@@ -108,7 +108,7 @@ enum BodySplitter {
     Grpc(GrpcSplitter),
 }
 
-/// The begin of a message that shows why a response is bad: of the first error, else of the first
+/// The start of a message that shows why a response is bad: of the first error, else of the first
 /// message that does not count.
 #[derive(Debug, Default)]
 struct Excerpt {
@@ -223,7 +223,7 @@ impl MessageSplitter {
         self.format.read(MessageContent { kind, data, is_cut }, message.sent_bytes.into())
     }
 
-    /// Returns the begin of the first error of the body so far, else of the first message that
+    /// Returns the start of the first error of the body so far, else of the first message that
     /// does not count; empty if there is neither.
     pub(crate) fn excerpt(&self) -> &[u8] {
         &self.excerpt.bytes
@@ -254,7 +254,7 @@ impl MessageSplitter {
 }
 
 impl Excerpt {
-    /// Keeps the begin of a message of this meaning, if it shows more than what is kept.
+    /// Keeps the start of a message of this meaning, if it shows more than what is kept.
     #[inline]
     fn keep(&mut self, kind: MessageKind, data: &[u8]) {
         let is_shown = match kind {

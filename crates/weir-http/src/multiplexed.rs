@@ -171,7 +171,7 @@ pub struct WindowWaits {
 }
 
 impl WindowWaits {
-    /// Adds a body that was sent, or given up, `waited_ns` after its begin.
+    /// Adds a body that was sent, or given up, `waited_ns` after its start.
     pub(crate) fn record(&mut self, waited_ns: u64) {
         self.waits += u64::from(waited_ns > 0);
         self.waited_ns += waited_ns;

@@ -18,7 +18,7 @@ pub fn is_event_stream(content_type: &[u8]) -> bool {
 /// Splits a body into events, whatever the sizes of the pieces in which it arrives.
 ///
 /// Lines end with CR, LF or CRLF. A blank line ends an event, which is one if it has a `data`
-/// field. Comments, fields but `data` and `event`, and a byte order mark at the begin are skipped.
+/// field. Comments, fields but `data` and `event`, and a byte order mark at the start are skipped.
 /// An event that is incomplete at the end of the body is none.
 #[derive(Debug, Default)]
 pub struct EventSplitter {
@@ -72,13 +72,13 @@ impl Event<'_> {
 enum LinePlace {
     /// In the first line, after as many bytes of a byte order mark.
     Mark(u8),
-    /// After as many bytes of the line, which are the begin of `data`.
+    /// After as many bytes of the line, which are the start of `data`.
     Name(u8),
     /// After the colon of a `data` field.
     Colon,
     /// In the value of a `data` field.
     Value,
-    /// After as many bytes of the line, which are the begin of `event`.
+    /// After as many bytes of the line, which are the start of `event`.
     Event(u8),
     /// After the colon of an `event` field.
     EventColon,
@@ -109,7 +109,7 @@ const EVENT_NAMES: [(&[u8], EventName); 5] = [
     (b"response.incomplete", EventName::End),
 ];
 
-/// The begin of an event's name.
+/// The start of an event's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct NamePrefix {
     /// One bit for each of [`EVENT_NAMES`] that begins so.
@@ -144,7 +144,7 @@ impl NamePrefix {
     }
 }
 
-/// Place at the begin of any line but the first.
+/// Place at the start of any line but the first.
 const LINE_BEGIN: LinePlace = LinePlace::Name(0);
 
 /// Place after a name that is `data`, so far.

@@ -72,7 +72,7 @@ impl ListFormat {
                 Ok(object) if object.get("log").is_some() => ListFormat::Har,
                 Ok(object) if object.get("header").is_some() => ListFormat::VegetaJson,
                 Ok(_) => ListFormat::JsonLines,
-                // A damaged line of an object has a field's end in it, the begin of a HAR not.
+                // A damaged line of an object has a field's end in it, the start of a HAR not.
                 Err(error) if error.is_eof() => ListFormat::Har,
                 Err(_) => ListFormat::JsonLines,
             };

@@ -17,7 +17,7 @@ use crate::table::Table;
 /// they may stand in each part of a request.
 const MARK: &str = "weir-field-e3b0c442-";
 
-/// Length of a mark: its begin and five digits.
+/// Length of a mark: its start and five digits.
 const MARK_BYTES: usize = MARK.len() + 5;
 
 /// Greatest number of fields in a request.

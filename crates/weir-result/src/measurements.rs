@@ -79,7 +79,7 @@ merged! {
         pub connect_setup: Histogram => rules::merge,
         /// Of `connect`: connects up inside the window.
         pub connect_window: Histogram => rules::merge,
-        /// Time from the begin of the connect until the connection was open for requests, of
+        /// Time from the start of the connect until the connection was open for requests, of
         /// connections that were opened during the load because no other had room.
         pub connect_grown: Histogram => rules::merge,
         /// The window in equal parts by `T0`.

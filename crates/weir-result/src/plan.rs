@@ -69,7 +69,7 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connection_stages: Vec<ConnectionStage>,
     /// Number of connections over all threads, at least 1: with stages of connections the greatest,
-    /// with `connections_max` those at the begin.
+    /// with `connections_max` those at the start.
     pub connections: u32,
     /// Greatest number of connections of an open loop, which opens a further one if none has room
     /// for a request that is due: above `connections`. Absent if their number is fixed.

@@ -44,7 +44,7 @@ pub(crate) struct Connection {
 /// Protocol of a connection, with its state if it is not HTTP/1.
 #[derive(Debug, Default)]
 pub(crate) enum Protocol {
-    /// All bytes so far are the begin of the preface of HTTP/2, so many of them.
+    /// All bytes so far are the start of the preface of HTTP/2, so many of them.
     Undecided { preface_bytes: usize },
     /// HTTP/1.
     #[default]

@@ -30,7 +30,7 @@ pub(crate) struct Http2 {
     bodies: VecDeque<BodyRest>,
     /// Streams whose body is complete, until they are taken.
     pub(crate) ended: Vec<u32>,
-    /// Requests after which the connection ends, counted by their begin.
+    /// Requests after which the connection ends, counted by their start.
     requests_max: Option<u64>,
     requests_begun: u64,
     /// Requests not processed, since they were last taken.

@@ -430,7 +430,7 @@ impl Renderer {
         }
         let parts = &self.routes[usize::from(routed.index)];
         let template = parts.bodies[usize::from(routed.is_broken)];
-        // A template is sent from its begin.
+        // A template is sent from its start.
         match template.filter(|_| range.start == 0 && range.end > COPIED_MAX_BYTES) {
             None => self.text.extend_from_slice(bytes),
             Some(id) => {

@@ -42,7 +42,7 @@ pub struct Route {
 /// request does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoutePath {
-    /// The path, or the begin of all its paths.
+    /// The path, or the start of all its paths.
     begin: String,
     is_prefix: bool,
 }

@@ -40,7 +40,7 @@ const SLOWER_DEVIATIONS: f64 = 5.0;
 /// A part of a ramp.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RampPart {
-    /// Planned rate at its begin, per second.
+    /// Planned rate at its start, per second.
     pub from_rps: f64,
     /// Planned rate at its end, per second.
     pub to_rps: f64,
@@ -68,7 +68,7 @@ pub struct FoundKnee {
 }
 
 /// Finds the knee of a ramp with a rising rate. `None` if its parts or their requests are too few,
-/// or the ramp is saturated from its begin or almost, so that it has no floor.
+/// or the ramp is saturated from its start or almost, so that it has no floor.
 ///
 /// 1. The change: `j` such that Σ (completed − due)² before it plus Σ (completed − their mean)²
 ///    from it on is least.
@@ -308,7 +308,7 @@ mod tests {
     fn too_little_is_no_ramp() {
         let parts = EVEN.ramp(100.0, 2_000.0, 10.0, 0);
         assert_eq!(knee(&parts[..5]), None);
-        assert_eq!(knee(&parts[18..]), None, "saturated from the begin");
+        assert_eq!(knee(&parts[18..]), None, "saturated from the start");
         assert_eq!(knee(&EVEN.ramp(0.1, 20.0, 10.0, 0)), None, "a hundred requests");
         // Two parts behind the knee have no useful interval.
         let found = knee(&parts[..16]).expect("a ramp");

@@ -143,7 +143,7 @@ fn edge(stage: &StageSection) -> u64 {
     stage.planned / 1_000 + 1
 }
 
-/// Number of requests that were due before a stage and unsent at its begin.
+/// Number of requests that were due before a stage and unsent at its start.
 fn backlog_before(document: &Document, index: usize) -> u64 {
     index.checked_sub(1).map_or(0, |last| document.stages[last].backlog)
 }

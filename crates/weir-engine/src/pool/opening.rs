@@ -1,4 +1,4 @@
-//! Opening a connection: its socket, its layers, and the begin of its protocol; and received bytes
+//! Opening a connection: its socket, its layers, and the start of its protocol; and received bytes
 //! on their way through the layers.
 
 use weir_io::{ConnId, Nanos};

@@ -11,7 +11,7 @@ const SECOND_NS: u128 = 1_000_000_000;
 
 /// The due times of all slots of a plan, as offsets from S.
 #[derive(Clone, Debug)]
-pub(super) enum Indexed {
+pub(super) enum IndexedTimes {
     /// A constant rate.
     Uniform(Rate),
     /// A rate that changes.
@@ -20,14 +20,14 @@ pub(super) enum Indexed {
     Times(Arc<[u64]>),
 }
 
-impl Indexed {
+impl IndexedTimes {
     /// Returns the due time of a slot; `u64::MAX` if there is no such slot.
     #[inline]
     pub(super) fn offset(&self, index: u64) -> u64 {
         match self {
-            Indexed::Uniform(rate) => uniform_offset(*rate, index),
-            Indexed::Curve(curve) => curve.offset(index),
-            Indexed::Times(times) => {
+            IndexedTimes::Uniform(rate) => uniform_offset(*rate, index),
+            IndexedTimes::Curve(curve) => curve.offset(index),
+            IndexedTimes::Times(times) => {
                 let time = usize::try_from(index).ok().and_then(|index| times.get(index));
                 time.copied().unwrap_or(u64::MAX)
             }
@@ -37,9 +37,9 @@ impl Indexed {
     /// Returns the least index whose due time is at least `ns`.
     pub(super) fn first_at(&self, ns: u64) -> u64 {
         match self {
-            Indexed::Uniform(rate) => uniform_first_at(*rate, ns),
-            Indexed::Curve(curve) => curve.first_at(ns),
-            Indexed::Times(times) => times.partition_point(|time| *time < ns) as u64,
+            IndexedTimes::Uniform(rate) => uniform_first_at(*rate, ns),
+            IndexedTimes::Curve(curve) => curve.first_at(ns),
+            IndexedTimes::Times(times) => times.partition_point(|time| *time < ns) as u64,
         }
     }
 }

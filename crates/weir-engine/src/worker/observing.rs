@@ -7,7 +7,7 @@ use super::Worker;
 use crate::lane::Lane;
 use crate::timeline::Timeline;
 
-/// Least delay between the decision that the warm-up is over and the begin of the window, in
+/// Least delay between the decision that the warm-up is over and the start of the window, in
 /// nanoseconds: every worker must have read it by then.
 const WINDOW_LEAD_NS: u64 = 100_000_000;
 
@@ -16,7 +16,7 @@ const WINDOW_LEAD_NS: u64 = 100_000_000;
 const FRAME_WORK_NS: u64 = 5_000_000;
 
 impl<B: Backend, L: Lane> Worker<'_, B, L> {
-    /// Sets the begin of the window once an automatic warm-up has ended.
+    /// Sets the start of the window once an automatic warm-up has ended.
     pub(super) fn check_window(&mut self) {
         if self.pool.recorder().warmup.is_none() || self.stage.is_cut {
             return;

@@ -57,7 +57,7 @@ struct Counts {
 struct WsService {
     habits: Habits,
     counts: Arc<Mutex<Counts>>,
-    /// The begin of an upgrade that is incomplete.
+    /// The start of an upgrade that is incomplete.
     head: Vec<u8>,
     server: Option<WsServer>,
     /// Echoes that wait, by their number, each with its request in the truth.

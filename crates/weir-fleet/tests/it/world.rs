@@ -68,12 +68,12 @@ pub(crate) struct Node {
     is_alive: bool,
     prepared_at: Option<u64>,
     begins_at: Option<u64>,
-    /// True time of the begin and the end of its load.
+    /// True time of the start and the end of its load.
     pub(crate) begun: Option<u64>,
     pub(crate) ended: Option<u64>,
     ends_at: Option<u64>,
     heard: u64,
-    /// It has confirmed the time of the begin.
+    /// It has confirmed the time of the start.
     has_confirmed: bool,
 }
 

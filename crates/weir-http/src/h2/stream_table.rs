@@ -23,7 +23,7 @@ struct TableSlot<T> {
 impl<T: Default> StreamTable<T> {
     /// Creates a table for about `streams` streams. More are found too, but more slowly.
     pub(crate) fn new(streams: usize) -> StreamTable<T> {
-        // Streams end in about the order of their begin, so that few hints are overwritten.
+        // Streams end in about the order of their start, so that few hints are overwritten.
         let hints = (2 * streams.clamp(1, 1 << 15)).next_power_of_two();
         StreamTable { slots: Vec::new(), free: Vec::new(), hints: vec![0; hints], overwritten: 0 }
     }

@@ -71,7 +71,7 @@ struct WsSession {
 #[derive(Debug, PartialEq)]
 enum UpgradeState {
     Idle,
-    /// The upgrade is requested; with the begin of its response.
+    /// The upgrade is requested; with the start of its response.
     Requested(UpgradeKey, Vec<u8>),
     /// The upgrade is accepted, and the server's first message is missing.
     Awaiting,
@@ -79,7 +79,7 @@ enum UpgradeState {
 }
 
 impl WsClient {
-    /// Creates a client with at most `depth` messages in flight. `begin` is the begin of the
+    /// Creates a client with at most `depth` messages in flight. `begin` is the start of the
     /// sequence of its keys and masks, and differs between connections.
     pub fn new(depth: u16, options: &Arc<WsOptions>, begin: u64) -> WsClient {
         let session = WsSession {

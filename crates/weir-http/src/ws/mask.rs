@@ -1,5 +1,5 @@
 //! The mask of a client's payload (RFC 6455 §5.3), and the sequence that masks and keys are taken
-//! from. Neither draws a random number: the begin of the sequence is the caller's.
+//! from. Neither draws a random number: the start of the sequence is the caller's.
 
 /// Applies a mask to a part of a payload that begins `offset` bytes into it. Applied again, it
 /// restores the part.

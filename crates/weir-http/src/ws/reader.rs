@@ -37,7 +37,7 @@ pub struct WsReader {
     /// True if the peer is a client, which masks its frames.
     is_masked: bool,
     message_bytes_max: usize,
-    /// The begin of a header that is incomplete.
+    /// The start of a header that is incomplete.
     header: [u8; HEADER_BYTES_MAX],
     header_bytes: usize,
     frame: Option<OpenFrame>,

@@ -14,7 +14,7 @@ const OF_CMD: &str = "it is quoted for Windows' cmd (^): copy it as cURL for bas
 /// A command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CommandLine {
-    /// Line of its begin, from 1.
+    /// Line of its start, from 1.
     pub(super) line: u64,
     /// Its words; bytes, because quoted text may be no UTF-8.
     pub(super) words: Vec<Vec<u8>>,
@@ -48,7 +48,7 @@ struct Scanner<'a, R> {
     text: String,
     /// Place in `text`.
     at: usize,
-    /// Line of the begin of the current command.
+    /// Line of the start of the current command.
     begin: u64,
     word: Option<Vec<u8>>,
     words: Vec<Vec<u8>>,

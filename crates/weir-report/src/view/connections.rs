@@ -98,7 +98,7 @@ fn growth(document: &Document) -> Option<Fact> {
     let [first, last, grown, most] =
         [*requested, *open_at_end, *grown, document.covered_connections_max().into()]
             .map(units::count);
-    let text = format!("{first} at the begin, {last} at the end (limit: {most})");
+    let text = format!("{first} at the start, {last} at the end (limit: {most})");
     Some(Fact::text(format!("{text}, {grown} opened during the load")))
 }
 

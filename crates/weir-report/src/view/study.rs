@@ -98,7 +98,7 @@ fn subject(study: &Study) -> String {
 const URL_MAX: usize = 32;
 const COMMON_MIN: usize = 6;
 
-/// Shortens two long URLs where they are equal: at the begin of their paths, and at their ends. The
+/// Shortens two long URLs where they are equal: at the start of their paths, and at their ends. The
 /// parts that differ stay.
 fn distinguished(one: &str, other: &str) -> [String; 2] {
     if one.len().max(other.len()) <= URL_MAX {

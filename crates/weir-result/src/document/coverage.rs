@@ -118,7 +118,7 @@ impl Document {
         (allowed > 0).then(text)
     }
 
-    /// Number of connections of the parts that the document covers; if it grows, at the begin.
+    /// Number of connections of the parts that the document covers; if it grows, at the start.
     pub fn covered_connections(&self) -> u32 {
         self.coverage().connections
     }

@@ -30,8 +30,8 @@ pub struct AgentSection {
     /// Begin of its schedule on its own CLOCK_MONOTONIC, in nanoseconds; absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_monotonic_ns: Option<u64>,
-    /// Greatest error of its clock, compared with the coordinator's, at the begin of its load, in
-    /// nanoseconds; null if its begin is unknown.
+    /// Greatest error of its clock, compared with the coordinator's, at the start of its load, in
+    /// nanoseconds; null if its start is unknown.
     pub clock_error_ns: Option<u64>,
     /// Bounds of the share by which its clock is faster than the coordinator's; absent with one
     /// clock, and if they are unknown.
@@ -123,7 +123,7 @@ impl AgentSection {
         let name = self.in_words();
         let after = match heard_until_ns {
             None => String::new(),
-            Some(0) => " from the begin on".to_owned(),
+            Some(0) => " from the start on".to_owned(),
             Some(ns) => format!(" after {}", units::duration(*ns)),
         };
         match end {

@@ -113,7 +113,7 @@ times! {
         /// Of `connect`: connects up inside the window; absent if there were none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub connect_window: Option<Metric>,
-        /// Time from the begin of the connect until the connection was open for requests (TLS and
+        /// Time from the start of the connect until the connection was open for requests (TLS and
         /// the settings of HTTP/2 included), of connections that were opened during the load
         /// because no other had room; absent if there were none.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -43,7 +43,7 @@ pub struct MessagesSection {
     /// Messages of the measured requests that carry no token; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub others: u64,
-    /// Messages of the measured requests of which only the begin was read, so that they do not
+    /// Messages of the measured requests of which only the start was read, so that they do not
     /// count; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub too_long: u64,

@@ -22,9 +22,9 @@ use crate::plan::Plan;
 pub struct StageSection {
     /// Load of the stage in words: `60 s at 1,000/s to 5,000/s`.
     pub load: String,
-    /// Begin, in seconds from the begin of the window.
+    /// Begin, in seconds from the start of the window.
     pub start_s: f64,
-    /// End, in seconds from the begin of the window; earlier than planned if the window ended in
+    /// End, in seconds from the start of the window; earlier than planned if the window ended in
     /// the stage.
     pub end_s: f64,
     /// Requests due; the sum of the six classes that follow.

@@ -22,7 +22,7 @@ const EXAMPLE: &str = "write stages as in 30s@c=10,1m@c=10..500";
 pub struct ConnectionStage {
     /// Length in nanoseconds, at least 1.
     pub duration_ns: u64,
-    /// Connections over all threads at its begin; may be 0.
+    /// Connections over all threads at its start; may be 0.
     pub from: u32,
     /// Connections over all threads at its end; may be 0.
     pub to: u32,

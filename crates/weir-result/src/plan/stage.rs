@@ -25,7 +25,7 @@ const EXAMPLE: &str = "write stages as in 30s@1k,1m@1k..5k,10s@50x200";
 pub struct Stage {
     /// Length in nanoseconds, at least 1.
     pub duration_ns: u64,
-    /// Rate of arrivals at its begin; its numerator may be 0.
+    /// Rate of arrivals at its start; its numerator may be 0.
     pub from: Rate,
     /// Rate of arrivals at its end; its numerator may be 0.
     pub to: Rate,

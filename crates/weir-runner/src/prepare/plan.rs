@@ -625,7 +625,7 @@ mod tests {
                 spec.load.model = Load::OpenLoop { rate, arrivals };
                 spec.load.connections_max = Some(10);
             },
-            "is not above the number at the begin",
+            "is not above the number at the start",
         );
         check(
             |spec| {

@@ -23,7 +23,7 @@ pub struct LoadSpec {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_seed_drawn: bool,
     /// Connections over all threads, at least 1: with stages of connections the greatest number,
-    /// with `connections_max` those at the begin.
+    /// with `connections_max` those at the start.
     pub connections: u32,
     /// Greatest number of connections of an open loop, which opens a further one if none has room
     /// for a request that is due; absent if their number is fixed.

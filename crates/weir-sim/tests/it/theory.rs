@@ -15,12 +15,12 @@ pub(crate) struct StallCurve {
 }
 
 impl StallCurve {
-    /// Returns S / (1 − ρ): the time from the begin of the stall for which requests are delayed.
+    /// Returns S / (1 − ρ): the time from the start of the stall for which requests are delayed.
     fn delayed_s(&self) -> f64 {
         self.stall_s / (1.0 - self.utilisation)
     }
 
-    /// Returns L(u): the latency of the request due `since_s` after the begin of the stall.
+    /// Returns L(u): the latency of the request due `since_s` after the start of the stall.
     pub(crate) fn latency(&self, since_s: f64) -> f64 {
         if (0.0..=self.delayed_s()).contains(&since_s) {
             self.base_s + self.stall_s - since_s * (1.0 - self.utilisation)
@@ -58,7 +58,7 @@ pub(crate) fn overload_quantile(window_s: f64, rate: f64, capacity: f64, p: f64)
     p * window_s * (rate / capacity - 1.0)
 }
 
-/// V8: returns the latency of the request due `since_s` after the begin of the load.
+/// V8: returns the latency of the request due `since_s` after the start of the load.
 pub(crate) fn overload_latency(rate: f64, capacity: f64, since_s: f64) -> f64 {
     since_s * (rate / capacity - 1.0)
 }

@@ -80,7 +80,7 @@ fn spread(document: &Document) -> Option<Rule> {
         Subject::Workload,
         RuleUnit::Ns,
     );
-    let evidence = format!("up to {} lie between two begins", units::duration(spread_ns));
+    let evidence = format!("up to {} lie between two starts", units::duration(spread_ns));
     let remedy = "use a bus that all agents reach faster, or agents with one clock";
     Some(measure.finding_at(START_SPREAD_FINDING_NS).judge(spread_ns as f64, &evidence, remedy))
 }

@@ -160,7 +160,7 @@ fn warmup(document: &Document) -> Rule {
         .finding_at(TRANSIENT_FINDING);
     let Some(LoadSpan { slices: whole, .. }) = spans(document).into_iter().find(|it| it.is_first)
     else {
-        return measure.unknown("the rate changes from the begin of the window");
+        return measure.unknown("the rate changes from the start of the window");
     };
     if whole.len() < 10 {
         return measure.unknown(TOO_FEW);

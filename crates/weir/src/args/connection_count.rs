@@ -9,7 +9,7 @@ use super::values::positive;
 /// A number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionCount {
-    /// Connections, with `most` those at the begin; at least 1.
+    /// Connections, with `most` those at the start; at least 1.
     pub(crate) first: u32,
     /// Greatest number, above `first`; `None` if the number is fixed.
     pub(crate) most: Option<u32>,
@@ -26,7 +26,7 @@ impl FromStr for ConnectionCount {
             positive(text).context("it is no number or A..B, a range of them, as in 10..1000")
         };
         let (first, most) = (number(first)?, number(most)?);
-        ensure!(first <= most, "the range ends below its begin: give the smaller number first");
+        ensure!(first <= most, "the range ends below its start: give the smaller number first");
         Ok(ConnectionCount { first, most: Some(most).filter(|most| *most > first) })
     }
 }

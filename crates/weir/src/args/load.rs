@@ -37,7 +37,7 @@ pub(crate) struct LoadArgs {
     /// Worker threads [default: one per usable CPU; half as many beside a server on this machine]
     #[arg(short, long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<u32>,
-    /// Connections over all threads; with a rate, A..B: A at the begin, and a further one whenever
+    /// Connections over all threads; with a rate, A..B: A at the start, and a further one whenever
     /// none is free for a request that is due, up to B [default: 10]
     #[arg(short, long, value_name = "N|A..B")]
     connections: Option<ConnectionCount>,

@@ -91,7 +91,7 @@ const PEERS: &str = "\
 --vus --users --concurrency --concurrent --clients --max-concurrency: \
     the number of clients in k6, locust and others; use -c {N}
 --max-vus: k6's greatest number of virtual users; use -c 10..{N} with a rate, -R N
---spawn-rate: locust's users per second at the begin; use --stages 30s@c=0..100
+--spawn-rate: locust's users per second at the start; use --stages 30s@c=0..100
 --think-time --delay --wait-time: \
     a pause between a user's requests; use -R N: a rate over all connections
 --iterations --amount --maxOverallRequests --reps --total --num-prompts: \

@@ -30,7 +30,7 @@ pub(super) fn page(totals: &Totals) -> String {
     }
     let frame = &totals.frames.latest;
     if let Some(at_ns) = frame.at_ns {
-        let help = "Time since the begin of the measured window; negative in the warm-up";
+        let help = "Time since the start of the measured window; negative in the warm-up";
         page.single("weir_live_window_seconds", "gauge", help, at_ns as f64 / NS_PER_S);
     }
     counters(totals, &mut page);
@@ -102,7 +102,7 @@ fn client(frames: &RecentFrames, page: &mut MetricsPage) {
     }
 }
 
-/// Counters since the begin of the load. They grow once per second.
+/// Counters since the start of the load. They grow once per second.
 fn counters(totals: &Totals, page: &mut MetricsPage) {
     let (sent, completed) = (totals.sent as f64, totals.completed as f64);
     page.single("weir_live_requests_sent_total", "counter", "Requests sent", sent);

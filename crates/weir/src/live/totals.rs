@@ -58,7 +58,7 @@ impl LivePhase {
 /// The load so far. Counts cover finished intervals; the last one ends with the drain.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
-    /// Plan of the load, without secrets, and the begin of the load; `None` before it.
+    /// Plan of the load, without secrets, and the start of the load; `None` before it.
     pub(crate) load: Option<(Plan, SystemTime)>,
     /// The study and its present trial, if the load is one; counters go on over all trials.
     pub(crate) study: Option<StudyProgress>,

@@ -62,7 +62,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Returns the state at the begin of the load.
+    /// Returns the state at the start of the load.
     pub(super) fn of(plan: &Plan) -> State {
         let planned = match plan.load {
             Load::ClosedLoop => None,

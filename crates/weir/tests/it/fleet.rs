@@ -244,7 +244,7 @@ fn a_signal_before_the_begin_is_the_end_of_the_run() {
     let (server, directory) = (Served::plainly(), Directory::new());
     let words = "--agents 2 --no-preflight -R 200 -c 4 -d 60s --warmup 0";
     let running = start(&directory, words, Some(&server.url()));
-    // They are open 2 s before the begin.
+    // They are open 2 s before the start.
     until("the connections", || (server.stats().accepted >= 4).then_some(()));
     running.signal(&["INT"]);
     let output = running.wait();

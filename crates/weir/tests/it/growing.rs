@@ -42,7 +42,7 @@ fn a_request_that_finds_no_connection_opens_one() {
         let opened = ran.document.latency.connect_grown.as_ref().map(|grown| grown.ok.count);
         assert_eq!(opened, Some(connections.grown), "{ran}");
         ran.assert_says("2 to 100 connections");
-        ran.assert_says("2 at the begin");
+        ran.assert_says("2 at the start");
         assert_eq!(server.accepted(), 2 + connections.grown, "{ran}");
     });
 }

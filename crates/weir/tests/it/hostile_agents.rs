@@ -40,7 +40,7 @@ const STORED_MAX: u64 = 104 << 20;
 enum Lie {
     /// Each message in each phase that is not its own, with other runs and processes.
     EveryMessage,
-    /// Each field of the messages that are due: a begin long before the run.
+    /// Each field of the messages that are due: a start long before the run.
     EarlyBegin,
     /// An end after the load that never came.
     Silence,

@@ -12,7 +12,7 @@ use crate::setup::{MS, SECOND, check_all, check_exact, closed, due_at, open};
 /// A queue in order of arrival, with a number of places that changes.
 struct Queue {
     service_ns: u64,
-    /// Limits with the time from which each holds; the first one from the begin.
+    /// Limits with the time from which each holds; the first one from the start.
     limits: Vec<(Nanos, u64)>,
 }
 
@@ -22,7 +22,7 @@ impl Queue {
         since.map_or(0, |(_, limit)| *limit)
     }
 
-    /// Returns the begin of each of the requests that arrive at these times.
+    /// Returns the start of each of the requests that arrive at these times.
     fn begins(&self, arrivals: &[Nanos]) -> Vec<Nanos> {
         let mut begins: Vec<Nanos> = Vec::new();
         for arrival in arrivals {
@@ -62,7 +62,7 @@ impl Queue {
 }
 
 /// Runs 800 requests per second and checks them against the queue: `limits` are the server's, with
-/// their times after the begin of the connection.
+/// their times after the start of the connection.
 fn check(service_ns: u64, first: u32, limits: &[(u64, u32)], streams: u16) {
     let habits = Habits {
         service: Law::Fixed(service_ns),

@@ -26,7 +26,7 @@ pub(super) struct Habits {
     /// Time from the head to the body, in nanoseconds.
     pub(super) body_ns: u64,
     pub(super) streams_max: u32,
-    /// Later limits, with their times after the begin of the connection in nanoseconds.
+    /// Later limits, with their times after the start of the connection in nanoseconds.
     pub(super) limits: Vec<(u64, u32)>,
     /// First window of each stream for requests, in bytes.
     pub(super) window_bytes: u32,

@@ -11,7 +11,7 @@ use super::{Frame, Frames, Kind};
 /// Habits of a server. Shares are of the requests that arrive.
 #[derive(Clone, Debug)]
 pub(crate) struct Habits {
-    /// Time from a request to the begin of its response, and again to its end.
+    /// Time from a request to the start of its response, and again to its end.
     pub(crate) service: Law,
     /// Limits on the number of streams: the first one, and then one after every fifth request.
     pub(crate) limits: Vec<u32>,

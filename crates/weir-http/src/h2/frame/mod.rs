@@ -30,7 +30,7 @@ pub struct FrameKind(pub u8);
 impl FrameKind {
     /// A part of a body.
     pub const DATA: FrameKind = FrameKind(0x0);
-    /// The begin of a header block.
+    /// The start of a header block.
     pub const HEADERS: FrameKind = FrameKind(0x1);
     /// A priority, which has no meaning any more.
     pub const PRIORITY: FrameKind = FrameKind(0x2);

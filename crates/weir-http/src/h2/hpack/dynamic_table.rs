@@ -11,14 +11,14 @@ const ENTRY_OVERHEAD: usize = 32;
 /// Fields in the order of insertion, each with a hash by which an encoder finds it.
 ///
 /// The bytes of all entries are contiguous. New ones follow at the end; once evicted bytes are the
-/// greater part of the buffer, the others move to its begin. So it has at most twice the bytes of
+/// greater part of the buffer, the others move to its start. So it has at most twice the bytes of
 /// the table, and each field is one slice.
 #[derive(Debug)]
 pub(super) struct DynamicTable {
     /// Newest first.
     entries: VecDeque<TableEntry>,
     bytes: Vec<u8>,
-    /// Position of `bytes[0]` since the begin of all entries.
+    /// Position of `bytes[0]` since the start of all entries.
     base: usize,
     pub(super) size: usize,
     pub(super) size_max: usize,

@@ -111,7 +111,7 @@ impl Tables {
 /// Appends the decoded string to `out`.
 ///
 /// # Errors
-/// If `bytes` contain EOS, or end with anything but at most seven bits of its begin.
+/// If `bytes` contain EOS, or end with anything but at most seven bits of its start.
 pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
     // No code has less than five bits.
     let (begin, most) = (out.len(), bytes.len() * 8 / 5);
@@ -170,7 +170,7 @@ impl Bits<'_> {
     /// Decodes the last bits of the string, fewer than the longest code has.
     fn finish(&mut self, room: &mut [u8], length: &mut usize) -> Result<(), HpackError> {
         while self.count > 0 {
-            // Padding is the begin of EOS, which is all ones.
+            // Padding is the start of EOS, which is all ones.
             let padded = self.bits | u64::MAX >> self.count;
             if padded == u64::MAX && self.count < 8 {
                 return Ok(());

@@ -158,7 +158,7 @@ impl ServerSession {
         Ok(())
     }
 
-    /// Handles the begin of a request. Its fields are read already, so that the decoder's table is
+    /// Handles the start of a request. Its fields are read already, so that the decoder's table is
     /// right even if it is refused.
     fn open_stream(
         &mut self,

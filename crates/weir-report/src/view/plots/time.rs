@@ -86,7 +86,7 @@ pub(super) fn rates(document: &Document) -> Option<Plot> {
     Some(Plot::new(["rates", "Rates"], about, axes, marks))
 }
 
-/// Returns the corners of the planned rate of stages, from the begin of the warm-up, which has the
+/// Returns the corners of the planned rate of stages, from the start of the warm-up, which has the
 /// first rate, to the end of the window.
 fn planned_in_stages(stages: &[Stage], [start_s, end_s]: [f64; 2]) -> Vec<(f64, Option<f64>)> {
     let rps = |rate: Rate, stage: &Stage| Some(rate.rps() * f64::from(stage.burst));

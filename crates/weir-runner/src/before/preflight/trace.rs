@@ -23,7 +23,7 @@ pub struct ExchangeTrace {
     pub remarks: Vec<String>,
     /// Time in which the server's name was resolved, in nanoseconds; `None` for an address.
     pub lookup_ns: Option<u64>,
-    /// Steps, each with its end in nanoseconds since the begin of the connect.
+    /// Steps, each with its end in nanoseconds since the start of the connect.
     pub steps: Vec<(&'static str, u64)>,
     /// Problem of the exchange or of its response, if there is one.
     pub problem: Option<String>,
@@ -32,7 +32,7 @@ pub struct ExchangeTrace {
 /// A message within an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedMessage {
-    /// Nanoseconds since the begin of the connect.
+    /// Nanoseconds since the start of the connect.
     pub at_ns: u64,
     /// True if it was sent, not received.
     pub is_sent: bool,

@@ -30,7 +30,7 @@ const WINDOW_MAX_NS: u64 = 30 * 86_400 * 1_000_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Replay {
     pub(crate) plan: ReplayPlan,
-    /// Due times of the requests in nanoseconds from the begin of the window.
+    /// Due times of the requests in nanoseconds from the start of the window.
     pub(crate) times: Arc<[u64]>,
     /// Length of the window in nanoseconds.
     pub(crate) window_ns: u64,

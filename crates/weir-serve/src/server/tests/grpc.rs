@@ -9,7 +9,7 @@ use crate::EventStream;
 
 const MS: u64 = 1_000_000;
 
-/// Calls on the streams 1, 3, … of one connection, 10 ms after its begin.
+/// Calls on the streams 1, 3, … of one connection, 10 ms after its start.
 fn call(behaviour: Behaviour, bodies: &[&[u8]]) -> Server<Fake> {
     let mut wire = Wire::opening(65_535);
     for (stream, body) in (1..).step_by(2).zip(bodies) {
