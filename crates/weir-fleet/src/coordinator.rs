@@ -22,7 +22,7 @@ const REPEAT_EVERY_NS: u64 = 100_000_000;
 const ALIVE_EVERY_NS: u64 = 1_000_000_000;
 
 /// Shortest time from the order to the start, the same in round trips, and the time before the
-/// begin at which every agent must have answered, in nanoseconds.
+/// start at which every agent must have answered, in nanoseconds.
 const LEAD_MIN_NS: u64 = 2_000_000_000;
 const LEAD_ROUND_TRIPS: u64 = 20;
 const ARMED_BEFORE_NS: u64 = 500_000_000;

@@ -477,7 +477,7 @@ struct RunCourse<'a> {
 
 impl RunCourse<'_> {
     /// Goes on until the run is over, and returns how its agents ended, and the clock with the
-    /// begin of its load. A signal ends it in order.
+    /// start of its load. A signal ends it in order.
     fn complete(
         mut self,
         work: RunWork,

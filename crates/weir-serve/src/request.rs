@@ -57,6 +57,22 @@ struct UpgradeFields {
     deflate: Option<DeflateTerms>,
 }
 
+impl UpgradeFields {
+    /// Reads a field, if it is one of WebSocket. Few other fields are as long.
+    #[cold]
+    #[inline(never)]
+    fn read(&mut self, name: &[u8], value: &[u8]) {
+        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+        if is("sec-websocket-key") {
+            self.key = UpgradeKey::parse(value);
+        } else if is("sec-websocket-version") {
+            self.is_version_13 = value == b"13";
+        } else if is("sec-websocket-extensions") {
+            self.deflate = self.deflate.or_else(|| DeflateTerms::of_offers(value));
+        }
+    }
+}
+
 /// Settings of the behaviour that one request overrides.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Overrides {
@@ -270,12 +286,7 @@ impl ServedRequest {
             8 if is("x-status") => self.turn(Knob::Status, value)?,
             10 if is("x-delay-ns") => self.turn(Knob::DelayNs, value)?,
             10 if is("connection") => self.upgrade.is_connection |= has_token(value, b"upgrade"),
-            17 if is("sec-websocket-key") => self.upgrade.key = UpgradeKey::parse(value),
-            24 if is("sec-websocket-extensions") => {
-                let deflate = &mut self.upgrade.deflate;
-                *deflate = deflate.or_else(|| DeflateTerms::of_offers(value));
-            }
-            21 if is("sec-websocket-version") => self.upgrade.is_version_13 = value == b"13",
+            17 | 21 | 24 => self.upgrade.read(name, value),
             _ => {}
         }
         Ok(())

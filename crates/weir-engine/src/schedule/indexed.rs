@@ -22,7 +22,7 @@ pub(super) enum IndexedTimes {
 
 impl IndexedTimes {
     /// Returns the due time of a slot; `u64::MAX` if there is no such slot.
-    #[inline]
+    #[inline(always)]
     pub(super) fn offset(&self, index: u64) -> u64 {
         match self {
             IndexedTimes::Uniform(rate) => uniform_offset(*rate, index),

@@ -154,7 +154,7 @@ mod tests {
         let of = |text| goodput(text).map(|goodput| goodput.terms.len());
         assert!(of("TTFT < 500ms and itl p99.9 < 50ms").is_ok_and(|terms| terms == 2));
         for (text, part) in [
-            ("first", "--goodput: 'first' is no condition"),
+            ("first", "'first' is no condition of one response: there is no comparison"),
             (&["first < 1s"; 5].join(" and "), "at most 4"),
         ] {
             assert!(of(text).is_err_and(|why| why.to_string().contains(part)), "{text}");

@@ -32,7 +32,7 @@ pub(super) fn check_spec(spec: &RunSpec) -> Result<()> {
     if load.connections_max.is_some_and(|most| most <= load.connections) {
         bail!(
             "the greatest number of connections ({CONNECTIONS_MAX}) is not above the number at the \
-             begin ({CONNECTIONS}): raise it, or leave it out"
+             start ({CONNECTIONS}): raise it, or leave it out"
         );
     }
     if load.in_flight_max.is_some() && spec.script.is_some() {

@@ -413,7 +413,8 @@ mod tests {
             assert_eq!(message(line), expected, "{line}");
         }
         for line in [
-            "-q -q -k -L -k http://h/",
+            "-q -q -k -k http://h/",
+            "-L -k -L http://h/",
             "-H A:b -H A:b --connect-to h --connect-to i http://h/",
             "--assert p99<1s --assert p99<1s --export html=a --export html=b http://h/",
             "repeat -q --quiet --metric p50 --metric p99 http://h/",

@@ -220,7 +220,7 @@ mod tests {
             (vec!["-HAuthorization: x"], vec!["-HAuthorization: [redacted]"]),
             (vec!["-H=Authorization: x"], vec!["-H=Authorization: [redacted]"]),
             (vec!["-LH", "authorization:x"], vec!["-LH", "authorization: [redacted]"]),
-            (vec!["-LqHCookie: a=b; c=d"], vec!["-LqHCookie: [redacted]"]),
+            (vec!["-LkHCookie: a=b; c=d"], vec!["-LkHCookie: [redacted]"]),
             (vec!["--header=COOKIE: a=b"], vec!["--header=COOKIE: [redacted]"]),
             (
                 vec!["--header", "Proxy-Authorization:x"],
@@ -241,7 +241,7 @@ mod tests {
         check(&["-u", "me:p", URL], &["-u", "[redacted]", URL]);
         check(&["-ume:p", URL], &["-u[redacted]", URL]);
         check(&["-u=me:p", URL], &["-u=[redacted]", URL]);
-        check(&["-Lqume:p", URL], &["-Lqu[redacted]", URL]);
+        check(&["-Lkume:p", URL], &["-Lku[redacted]", URL]);
         check(&["--user=me:p", URL], &["--user=[redacted]", URL]);
         check(&["--user", "me:p", URL], &["--user", "[redacted]", URL]);
     }

@@ -77,9 +77,10 @@ pub(super) fn check(
     if let Some(need) = needs.find(is_unused) {
         return Err(unused(need));
     }
-    let has_files = ["output", "export"].into_iter().any(is_given);
+    // Those are reports too, as is what --selfcheck prints.
+    let has_reports = ["output", "export", "selfcheck"].into_iter().any(is_given);
     let mut of_report = OF_REPORT.into_iter().filter(|long| is_given(long));
-    match of_report.next().filter(|_| is_given("quiet") && !has_files) {
+    match of_report.next().filter(|_| is_given("quiet") && !has_reports) {
         Some(long) => Err(wrong(format!(
             "--{long} has no effect beside --quiet, which prints no report: leave one of them out"
         ))),
