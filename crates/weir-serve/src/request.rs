@@ -286,7 +286,7 @@ impl ServedRequest {
             8 if is("x-status") => self.turn(Knob::Status, value)?,
             10 if is("x-delay-ns") => self.turn(Knob::DelayNs, value)?,
             10 if is("connection") => self.upgrade.is_connection |= has_token(value, b"upgrade"),
-            17 | 21 | 24 => self.upgrade.read(name, value),
+            17 | 21 | 24 if matches!(name[0], b'S' | b's') => self.upgrade.read(name, value),
             _ => {}
         }
         Ok(())
