@@ -15,8 +15,8 @@ help:
 	@echo 'More tasks: cargo xtask help'
 
 demo: rust
-	@echo 'make demo compiles weir first, which takes some minutes on two CPUs. Then it'
-	@echo 'starts a server of its own and loads it twice, for 20 seconds.'
+	@echo 'make demo compiles weir first, which takes about 4 minutes on two CPUs. Then'
+	@echo 'it starts a server of its own and loads it twice, for 20 seconds.'
 	cargo xtask demo
 
 # Compiles from a clean clone; keeping what a later change could reuse takes a tenth longer.
