@@ -232,7 +232,7 @@ mod tests {
         }
         let whole = progress.gone("a", &plan, &mut seen);
         assert_eq!(whole.iter().map(|whole| whole.start_ns).collect::<Vec<_>>(), [20]);
-        // What it sent before comes late, and counts no more.
+        // Its earlier frames come late, and do not count.
         progress.receive("a", interval(30, 1), &plan, &mut seen);
         progress.receive("b", interval(30, 1), &plan, &mut seen);
         progress.receive("c", interval(30, 1), &plan, &mut seen);

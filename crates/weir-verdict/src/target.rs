@@ -18,7 +18,7 @@ pub(crate) fn of(document: &Document) -> TargetLine {
     let accounting = &document.accounting;
     let sent = accounting.planned.saturating_sub(accounting.never_sent);
     // A stream that delivers is alive, however long it lasts.
-    let good = document.good_streams();
+    let good = document.not_failed();
     let failed = sent.saturating_sub(good);
     if sent == 0 && document.plan.is_idle() && document.connections.open_max > 0 {
         return held(document);

@@ -138,11 +138,11 @@ impl Document {
     /// [open](Document::open_streams) at the end, and with those that are
     /// [unended](Document::unended_streams).
     pub fn failed(&self) -> u64 {
-        self.accounting.planned.saturating_sub(self.good_streams())
+        self.accounting.planned.saturating_sub(self.not_failed())
     }
 
     /// Number of measured requests that did not fail.
-    pub fn good_streams(&self) -> u64 {
+    pub fn not_failed(&self) -> u64 {
         let good = self.accounting.ok.saturating_add(self.open_streams());
         good.saturating_sub(self.unended_streams())
     }

@@ -33,7 +33,7 @@ impl<'t> Condition<'t> {
 }
 
 /// Splits a text at each word `and`, unless it is in a name: there is no comparison between the
-/// condition's begin and the word, and the name ends behind it.
+/// condition's start and the word, and the name ends behind it.
 pub fn split_conditions(text: &str) -> Vec<&str> {
     let (mut conditions, mut start, mut end) = (Vec::new(), 0, 0);
     for word in text.split_inclusive(char::is_whitespace) {

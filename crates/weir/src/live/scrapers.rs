@@ -24,7 +24,7 @@ const END_SCRAPES: usize = 2;
 /// Intervals are alike if they differ by no more than this share of a period.
 const JITTER_SHARE: u32 = 8;
 
-/// Begins of the `User-Agent` of programs with which people read a page once.
+/// Starts of the `User-Agent` of programs with which people read a page once.
 const OF_PEOPLE: [&str; 4] = ["curl/", "Wget/", "Mozilla/", "HTTPie/"];
 
 /// The scrapers of a run. Clones share them.
