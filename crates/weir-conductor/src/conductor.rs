@@ -214,8 +214,7 @@ fn trial_load(load: &LoadSpec, plan: &TrialPlan, mut arrivals: Arrivals, round: 
         *seed = seed.wrapping_add(u64::from(round)) % SEED_MAX;
     }
     LoadSpec {
-        model: plan.rate().map_or(Load::ClosedLoop, |rate| Load::OpenLoop { rate, arrivals }),
-        stages: Vec::new(),
+        model: plan.rate().map_or(Load::closed_loop(), |rate| Load::constant(rate, arrivals)),
         connection_stages: Vec::new(),
         connections: plan.connections,
         warmup: Warmup { span_ns: ns(plan.warmup_s), is_auto: false },

@@ -18,7 +18,7 @@ pub(crate) fn of_trial_ns(study: &Study, variants: &[Variant]) -> Option<u64> {
     }
     let of_run = |variant: &Variant| {
         let load = &variant.spec.load;
-        Some(load.duration_ns? + load.warmup.span_ns + AROUND_NS)
+        Some(load.length_ns()? + load.warmup.span_ns + AROUND_NS)
     };
     let all = variants.iter().map(of_run).sum::<Option<u64>>()?;
     Some(all / (variants.len() as u64).max(1))

@@ -1,6 +1,5 @@
 //! A kind of run within a study: its cell, and the specification with its secrets.
 
-use weir_result::Load;
 use weir_result::study::{Cell, Level};
 use weir_runner::RunSpec;
 
@@ -26,7 +25,7 @@ impl Variant {
 
     /// True if requests are sent at a rate, or at the times of a log.
     pub fn is_open_loop(&self) -> bool {
-        self.spec.replay.is_some() || matches!(self.spec.load.model, Load::OpenLoop { .. })
+        self.spec.replay.is_some() || self.spec.load.model.is_open_loop()
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_http::{BodyBudget, MessageFormat, Prepared, ProtocolFactory};
 use weir_io::{Endpoint, Nanos};
-use weir_result::{Load, Part, Plan, RawLog};
+use weir_result::{Part, Plan, RawLog};
 
 use crate::goodput::Goodput;
 use crate::observer::ObserverFactory;
@@ -156,7 +156,7 @@ impl Job {
     /// Returns the turns of a list that belong to the worker with this partition.
     pub(crate) fn turns_of(&self, partition: Partition) -> Turns {
         let is_once = self.list.as_ref().is_some_and(|list| list.sequence.is_once());
-        Turns::new(partition, is_once || self.plan.load != Load::ClosedLoop)
+        Turns::new(partition, is_once || self.plan.load.is_open_loop())
     }
 
     /// Returns the number of requests of the run, if it is fixed; [`u64::MAX`] for a stream of
@@ -185,10 +185,10 @@ impl Job {
 /// Returns the number of slots in the window over all workers; `None` if the number of responses,
 /// not time, ends the window. Walks the whole of a Poisson plan.
 pub fn planned_slots(plan: &Plan) -> Option<u64> {
-    if let Some(replay) = &plan.replay {
-        return Some(replay.requests);
+    if let Some(log) = plan.load.log() {
+        return Some(log.requests);
     }
-    let schedule = Schedule::of(plan, None, Partition::new(0, 1, 1));
-    let until_ns = plan.warmup_ns.saturating_add(plan.duration_ns?);
+    let schedule = Schedule::of(&plan.load, plan.warmup_ns, None, Partition::new(0, 1, 1));
+    let until_ns = plan.warmup_ns.saturating_add(plan.length_ns()?);
     schedule.is_open_loop().then(|| schedule.planned(plan.warmup_ns, until_ns))
 }

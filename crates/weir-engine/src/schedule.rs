@@ -10,7 +10,7 @@ mod indexed;
 
 use std::sync::Arc;
 
-use weir_result::{Arrivals, Load, Plan};
+use weir_result::{Arrivals, DueTimes, Load};
 
 use crate::curve::Curve;
 use crate::partition::Partition;
@@ -40,40 +40,32 @@ enum ScheduleKind {
 }
 
 impl Schedule {
-    /// Returns the schedule of the worker of `plan` that owns `partition`. If there are `times`,
-    /// they are the due times of all slots as offsets from S, ascending.
-    pub(crate) fn of(plan: &Plan, times: Option<&Arc<[u64]>>, partition: Partition) -> Schedule {
-        let curve = || Arc::new(Curve::new(&plan.stages, plan.warmup_ns));
-        match (times, plan.load) {
-            (Some(times), _) => {
-                let last_ns = times.last().copied().unwrap_or(0);
-                let gap_ns = last_ns as f64 / times.len().max(1) as f64;
-                let kind = ScheduleKind::Indexed(IndexedTimes::Times(Arc::clone(times)));
-                Schedule::starting(kind, gap_ns, partition)
+    /// Returns the schedule of the worker that owns `partition` of a load, whose first rate lasts
+    /// `warmup_ns` longer. `log` has the due times of a log as offsets from S, ascending.
+    pub(crate) fn of(
+        load: &Load,
+        warmup_ns: u64,
+        log: Option<&Arc<[u64]>>,
+        partition: Partition,
+    ) -> Schedule {
+        let curve = || Arc::new(Curve::new(load.stages(), warmup_ns));
+        let kind = match (&load.due, load.constant_rate()) {
+            (None, _) => ScheduleKind::Closed,
+            (Some(DueTimes::Log(_)), _) => {
+                let times = log.map(Arc::clone).unwrap_or_default();
+                ScheduleKind::Indexed(IndexedTimes::Times(times))
             }
-            (None, Load::OpenLoop { rate, arrivals }) if !plan.stages.is_empty() => {
-                let kind = match arrivals {
-                    Arrivals::Uniform => ScheduleKind::Indexed(IndexedTimes::Curve(curve())),
-                    Arrivals::Poisson { seed } => {
-                        ScheduleKind::Drawn(Drawn::on_curve(seed, curve()))
-                    }
-                };
-                Schedule::starting(kind, 1e9 / rate.rps(), partition)
+            (Some(DueTimes::Curve { arrivals: Arrivals::Uniform, .. }), rate) => {
+                let of_curve = || IndexedTimes::Curve(curve());
+                ScheduleKind::Indexed(rate.map_or_else(of_curve, IndexedTimes::Uniform))
             }
-            (None, load) => Schedule::new(load, partition),
-        }
-    }
-
-    /// Returns the schedule of a constant load.
-    fn new(load: Load, partition: Partition) -> Schedule {
-        let Load::OpenLoop { rate, arrivals } = load else {
-            return Schedule::starting(ScheduleKind::Closed, 0.0, partition);
+            (Some(DueTimes::Curve { arrivals: Arrivals::Poisson { seed }, .. }), rate) => {
+                let of_curve = || Drawn::on_curve(*seed, curve());
+                ScheduleKind::Drawn(rate.map_or_else(of_curve, |rate| Drawn::constant(*seed, rate)))
+            }
         };
-        let kind = match arrivals {
-            Arrivals::Uniform => ScheduleKind::Indexed(IndexedTimes::Uniform(rate)),
-            Arrivals::Poisson { seed } => ScheduleKind::Drawn(Drawn::constant(seed, rate)),
-        };
-        Schedule::starting(kind, 1e9 / rate.rps(), partition)
+        let gap_ns = load.rate().map_or(0.0, |rate| 1e9 / rate.rps());
+        Schedule::starting(kind, gap_ns, partition)
     }
 
     /// Returns a schedule of which no slot is taken. `gap_ns` is the mean time between two slots of
@@ -248,9 +240,9 @@ pub(crate) struct SlotRange {
 
 /// Returns the offset from S at which `requests` slots of the whole plan after `from_ns` have
 /// passed. A window that is limited by a number of requests ends there.
-pub(crate) fn end_of_requests(load: Load, from_ns: u64, requests: u64) -> Option<u64> {
-    let Load::OpenLoop { rate, arrivals } = load else { return None };
-    match arrivals {
+pub(crate) fn end_of_requests(load: &Load, from_ns: u64, requests: u64) -> Option<u64> {
+    let rate = load.constant_rate()?;
+    match load.arrivals()? {
         Arrivals::Uniform => Some(indexed::end_of_uniform(rate, from_ns, requests)),
         Arrivals::Poisson { seed } => {
             let mut slots = Drawn::constant(seed, rate).skip_while(|(_, offset)| *offset < from_ns);
@@ -270,15 +262,19 @@ mod tests {
     }
 
     fn uniform(rate: Rate) -> Load {
-        Load::OpenLoop { rate, arrivals: Arrivals::Uniform }
+        Load::constant(rate, Arrivals::Uniform)
     }
 
     fn poisson(rate: Rate, seed: u64) -> Load {
-        Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } }
+        Load::constant(rate, Arrivals::Poisson { seed })
     }
 
-    fn offsets(load: Load, partition: Partition, until_ns: u64) -> Vec<u64> {
-        let mut schedule = Schedule::new(load, partition);
+    fn of_load(load: &Load, partition: Partition) -> Schedule {
+        Schedule::of(load, 0, None, partition)
+    }
+
+    fn offsets(load: &Load, partition: Partition, until_ns: u64) -> Vec<u64> {
+        let mut schedule = of_load(load, partition);
         let mut offsets = Vec::new();
         while let Some(ns) = schedule.peek().filter(|ns| *ns < until_ns) {
             offsets.push(ns);
@@ -289,15 +285,15 @@ mod tests {
 
     #[test]
     fn uniform_slots_lie_half_a_gap_inside() {
-        let all = offsets(uniform(rate(4, 1)), Partition::new(0, 1, 1), 1_000_000_000);
+        let all = offsets(&uniform(rate(4, 1)), Partition::new(0, 1, 1), 1_000_000_000);
         assert_eq!(all, [125_000_000, 375_000_000, 625_000_000, 875_000_000]);
     }
 
     #[test]
     fn rates_below_one_per_second_and_fractions() {
-        let slow = offsets(uniform(rate(1, 4)), Partition::new(0, 1, 3), 12_000_000_000);
+        let slow = offsets(&uniform(rate(1, 4)), Partition::new(0, 1, 3), 12_000_000_000);
         assert_eq!(slow, [2_000_000_000, 6_000_000_000, 10_000_000_000]);
-        let third = offsets(uniform(rate(10, 3)), Partition::new(0, 1, 1), 3_000_000_000);
+        let third = offsets(&uniform(rate(10, 3)), Partition::new(0, 1, 1), 3_000_000_000);
         assert_eq!(third.len(), 10);
         assert_eq!(third[0], 150_000_000);
     }
@@ -306,12 +302,12 @@ mod tests {
     fn parts_share_every_slot_once() {
         for load in [uniform(rate(1_000, 1)), poisson(rate(1_000, 1), 7)] {
             for (parts, connections) in [(1, 1), (2, 10), (2, 3), (3, 10), (7, 7), (4, 5)] {
-                let whole = offsets(load, Partition::new(0, 1, connections), 1_000_000_000);
+                let whole = offsets(&load, Partition::new(0, 1, connections), 1_000_000_000);
                 let mut union = Vec::new();
                 for part in 0..parts {
                     let partition = Partition::new(part, parts, connections);
-                    let mine = offsets(load, partition, 1_000_000_000);
-                    let schedule = Schedule::new(load, partition);
+                    let mine = offsets(&load, partition, 1_000_000_000);
+                    let schedule = of_load(&load, partition);
                     assert_eq!(mine.len() as u64, schedule.planned(0, 1_000_000_000));
                     union.extend(mine);
                 }
@@ -325,12 +321,12 @@ mod tests {
     #[test]
     fn listed_times_are_those_of_the_slots() {
         let times: Arc<[u64]> = [0, 5, 5, 5, 9, 20, 21, 21].into();
-        let plan = Plan::default();
+        let load = Load::of_log(weir_result::ReplayPlan::default());
         for (parts, connections) in [(1, 1), (1, 3), (2, 3), (3, 7), (3, 20)] {
             let mut all = Vec::new();
             for part in 0..parts {
                 let partition = Partition::new(part, parts, connections);
-                let schedule = Schedule::of(&plan, Some(&times), partition);
+                let schedule = Schedule::of(&load, 0, Some(&times), partition);
                 let mine: Vec<(u64, u64)> = schedule.clone().walk(u64::MAX).collect();
                 for (from, until) in [(0, 5), (5, 6), (6, 21), (0, u64::MAX)] {
                     let within = mine.iter().filter(|(_, ns)| (from..until).contains(ns));
@@ -354,7 +350,7 @@ mod tests {
     fn later_slots_are_known_before_they_are_taken() {
         for load in [uniform(rate(997, 3)), poisson(rate(500, 1), 4)] {
             for part in 0..2 {
-                let whole = Schedule::new(load, Partition::new(part, 2, 3));
+                let whole = of_load(&load, Partition::new(part, 2, 3));
                 let mut schedule = whole.clone();
                 for rank in 0..50 {
                     let ahead = schedule.peek_nth(7);
@@ -366,16 +362,16 @@ mod tests {
                 }
             }
         }
-        let closed = Schedule::new(Load::ClosedLoop, Partition::new(0, 1, 1));
+        let closed = of_load(&Load::closed_loop(), Partition::new(0, 1, 1));
         assert_eq!(closed.peek_nth(1), None);
     }
 
     #[test]
     fn planned_counts_windows_exactly() {
-        let schedule = Schedule::new(uniform(rate(20_000, 1)), Partition::new(0, 1, 100));
+        let schedule = of_load(&uniform(rate(20_000, 1)), Partition::new(0, 1, 100));
         assert_eq!(schedule.planned(2_000_000_000, 12_000_000_000), 200_000);
-        let all = offsets(uniform(rate(333, 7)), Partition::new(1, 3, 8), 20_000_000_000);
-        let schedule = Schedule::new(uniform(rate(333, 7)), Partition::new(1, 3, 8));
+        let all = offsets(&uniform(rate(333, 7)), Partition::new(1, 3, 8), 20_000_000_000);
+        let schedule = of_load(&uniform(rate(333, 7)), Partition::new(1, 3, 8));
         for (from, until) in [(0, 1), (1_234_567, 9_876_543_210), (5_000_000_000, 5_000_000_001)] {
             let counted = all.iter().filter(|ns| (from..until).contains(*ns)).count() as u64;
             assert_eq!(schedule.planned(from, until), counted, "[{from}, {until})");
@@ -386,8 +382,8 @@ mod tests {
     fn ranges_are_what_walking_gives() {
         let load = uniform(rate(12_345, 11));
         let partition = Partition::new(1, 2, 5);
-        let walked = offsets(load, partition, 3_000_000_000);
-        let mut schedule = Schedule::new(load, partition);
+        let walked = offsets(&load, partition, 3_000_000_000);
+        let mut schedule = of_load(&load, partition);
         for _ in 0..17 {
             schedule.take();
         }
@@ -412,8 +408,7 @@ mod tests {
 
     #[test]
     fn absurd_rates_are_counted_not_walked() {
-        let mut schedule =
-            Schedule::new(uniform(rate(100_000_000_000, 1)), Partition::new(0, 1, 3));
+        let mut schedule = of_load(&uniform(rate(100_000_000_000, 1)), Partition::new(0, 1, 3));
         let mut slots = 0;
         schedule.take_ranges(u64::MAX / 1_000_000, |ns| ns + 1_000_000_000, |r| slots += r.slots);
         assert_eq!(slots, schedule.planned(0, u64::MAX / 1_000_000));
@@ -422,12 +417,12 @@ mod tests {
     #[test]
     fn a_number_of_requests_takes_its_time() {
         let load = uniform(rate(1_000, 1));
-        assert_eq!(end_of_requests(load, 2_000_000_000, 500), Some(2_500_000_000));
-        let schedule = Schedule::new(load, Partition::new(0, 1, 1));
+        assert_eq!(end_of_requests(&load, 2_000_000_000, 500), Some(2_500_000_000));
+        let schedule = of_load(&load, Partition::new(0, 1, 1));
         assert_eq!(schedule.planned(2_000_000_000, 2_500_000_000), 500);
         let load = poisson(rate(1_000, 1), 3);
-        let end = end_of_requests(load, 1_000_000_000, 500).expect("open loop");
-        let schedule = Schedule::new(load, Partition::new(0, 1, 1));
+        let end = end_of_requests(&load, 1_000_000_000, 500).expect("open loop");
+        let schedule = of_load(&load, Partition::new(0, 1, 1));
         assert_eq!(schedule.planned(1_000_000_000, end), 500);
     }
 }

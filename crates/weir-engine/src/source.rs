@@ -3,7 +3,6 @@
 //! thread reads them from a long list.
 
 use weir_io::{Backend, ConnId, Nanos};
-use weir_result::Load;
 
 use crate::connections::Connections;
 use crate::job::Job;
@@ -340,7 +339,7 @@ fn of_script<L: Lane>(
     let (is_learning, takes_connections) = (calls.response.is_some(), calls.takes_connections);
     assert!(!(L::STREAMS && takes_connections), "a script that takes connections needs HTTP/1");
     // Streams leave room for other strings, in any order.
-    let reserves = takes_connections || (job.plan.load == Load::ClosedLoop && !L::STREAMS);
+    let reserves = takes_connections || (!job.plan.load.is_open_loop() && !L::STREAMS);
     let mut queue = RequestQueue::default();
     (queue.takes_connections, queue.reserves) = (takes_connections, reserves);
     if calls.request {

@@ -28,7 +28,7 @@ impl Timeline {
 
     /// Returns the timeline of a run whose window begins at `t0`.
     pub(crate) fn with_window(plan: &Plan, start: Nanos, t0: Nanos) -> Timeline {
-        let by_time = plan.duration_ns.map_or(Nanos::MAX, |span_ns| t0.after(span_ns));
+        let by_time = plan.length_ns().map_or(Nanos::MAX, |span_ns| t0.after(span_ns));
         let timeline = Timeline { start, t0, t1: by_time, drain_end: Nanos::MAX };
         let t1 = plan.requests.map_or(by_time, |requests| timeline.end_of(plan, requests));
         Timeline { t1, drain_end: t1.after(plan.drain_limit_ns()), ..timeline }
@@ -36,7 +36,7 @@ impl Timeline {
 
     /// Returns the end of the window if it has `requests` requests, or its own if that is earlier.
     fn end_of(&self, plan: &Plan, requests: u64) -> Nanos {
-        let offset_ns = end_of_requests(plan.load, self.t0.since(self.start), requests);
+        let offset_ns = end_of_requests(&plan.load, self.t0.since(self.start), requests);
         offset_ns.map_or(self.t1, |offset_ns| self.t1.min(self.start.after(offset_ns)))
     }
 

@@ -4,7 +4,7 @@
 //! each one, to coalesce many, or to busy-poll.
 
 use weir_io::{Nanos, WaitPolicy};
-use weir_result::{Load, Pacing, Wait};
+use weir_result::{Pacing, Wait};
 
 use crate::Job;
 use crate::gathering::Gathering;
@@ -97,7 +97,7 @@ impl Waiting {
     /// Returns the strategy for a job.
     pub(crate) fn new(job: &Job) -> Waiting {
         let plan = &job.plan;
-        let is_open_loop = plan.load != Load::ClosedLoop;
+        let is_open_loop = plan.load.is_open_loop();
         let pacing = match plan.pacing {
             _ if plan.wait == Wait::Spin => WaitPolicy::Spin,
             Pacing::Spin => WaitPolicy::Spin,

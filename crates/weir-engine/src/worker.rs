@@ -198,7 +198,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         // A window without an end of its own ended with the run.
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
         let missing =
-            self.slots.quota.filter(|left| *left > 0 && self.job.plan.duration_ns.is_none());
+            self.slots.quota.filter(|left| *left > 0 && self.job.plan.length_ns().is_none());
         let quota = missing
             .filter(|_| !self.stage.is_cut)
             .map(|left| left + self.pool.recorder().measured());

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_result::{Document, Load, Plan};
+use weir_result::{Document, Plan};
 use weir_text::units;
 
 use crate::LEASE_NS;
@@ -88,12 +88,12 @@ impl AgentLog {
 
     /// Logs the load of a run, of which this agent carries out its part.
     pub(crate) fn planned(&self, run: &str, plan: &Plan) {
-        let rate = match plan.load {
-            _ if !plan.stages.is_empty() => " at a rate in stages".to_owned(),
-            Load::OpenLoop { rate, .. } => format!(" at {}", units::round_rate(rate.rps())),
-            Load::ClosedLoop => String::new(),
+        let rate = match plan.load.rate() {
+            Some(_) if !plan.load.stages().is_empty() => " at a rate in stages".to_owned(),
+            Some(rate) => format!(" at {}", units::round_rate(rate.rps())),
+            None => String::new(),
         };
-        let length = match (plan.duration_ns, plan.requests) {
+        let length = match (plan.length_ns(), plan.requests) {
             (Some(ns), _) => format!(" for {}", units::exact_duration(ns)),
             (None, Some(requests)) => format!(" for {} requests", units::count(requests)),
             (None, None) => String::new(),

@@ -51,7 +51,7 @@ impl Delivered {
 /// Returns the document that an agent has kept on the bus, of its own part.
 fn document(bus: &Bus, run: &str, agent: &str, part: Part, until: Instant) -> Result<Document> {
     let text = bus.delivered(run, &result_of(agent), until)?;
-    let document = weir_verdict::from_json(text.as_slice());
+    let document = Document::from_json(text.as_slice());
     let document = document.context("its document cannot be read")?;
     ensure!(document.plan.part == Some(part), "its document is of another part");
     Ok(document)

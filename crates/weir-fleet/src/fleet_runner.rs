@@ -532,7 +532,7 @@ impl RunCourse<'_> {
 
 /// Longest time from the start of a load to its end, with the drain.
 fn longest_ns(plan: &Plan) -> u64 {
-    let window_ns = plan.duration_ns.unwrap_or(LONGEST_NS);
+    let window_ns = plan.length_ns().unwrap_or(LONGEST_NS);
     [window_ns, plan.drain_limit_ns(), plan.timeout_ns]
         .into_iter()
         .fold(plan.warmup_ns, |sum, ns| sum.saturating_add(ns))

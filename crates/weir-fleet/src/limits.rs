@@ -22,7 +22,6 @@ pub enum WatchPlace {
 /// When something in it needs one machine; the message says what.
 pub fn check_spec(spec: &RunSpec, watched_by: WatchPlace) -> Result<()> {
     let load = &spec.load;
-    let is_until_signal = load.duration_ns.is_none() && load.requests.is_none();
     let alone = [
         (spec.part.is_some(), format!("{PART} divides a run by hand, and agents do without")),
         (spec.compat.is_some(), "wrk and wrk2 have no agents".to_owned()),
@@ -30,7 +29,7 @@ pub fn check_spec(spec: &RunSpec, watched_by: WatchPlace) -> Result<()> {
         (load.in_flight_max.is_some(), format!("{IN_FLIGHT} is a limit of one machine")),
         (load.connections_max.is_some(), format!("{CONNECTIONS_MAX} A..B needs one machine")),
         (load.warmup.is_auto, format!("{WARMUP} auto depends on the numbers of one machine")),
-        (is_until_signal, format!("{DURATION} 0 ends by a signal to one machine")),
+        (load.is_until_signal(), format!("{DURATION} 0 ends by a signal to one machine")),
         (spec.checks.prove_client, format!("{PROVE_CLIENT} repeats the load of one machine")),
         (
             spec.watch.access_log.is_some() && watched_by == WatchPlace::Coordinator,

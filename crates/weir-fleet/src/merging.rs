@@ -237,7 +237,7 @@ mod tests {
 
     /// Merges three documents, of which one is made up, and returns the parts that are left.
     fn left(documents: [&Document; 2], made_up: &Value) -> Vec<u32> {
-        let read = weir_verdict::from_json(made_up.to_string().as_bytes()).ok();
+        let read = Document::from_json(made_up.to_string().as_bytes()).ok();
         let own = Part::new(2, 3);
         let read = read.filter(|document| document.plan.part == own);
         let unread = read.is_none().then(|| ("gen-2".to_owned(), "unread".to_owned()));

@@ -38,12 +38,13 @@ fn load(plan: &Plan) -> Value {
     // The path of a Unix socket is nowhere else in the plan.
     let is_path = plan.target.address.starts_with("unix:");
     let address = (!is_path).then_some(("/target", "address"));
+    let mut plan = plan.clone();
+    plan.load.seed_mut().into_iter().for_each(|seed| *seed = 0);
     let mut plan = serde_json::to_value(plan).unwrap_or_default();
     let left_out = [
-        ("/load/arrivals", "seed"),
         ("/list/order", "seed"),
         ("/list/templates", "seed"),
-        ("/replay", "name"),
+        ("/load/due/log", "name"),
         ("/request", "wire_bytes"),
     ];
     for (place, field) in left_out.into_iter().chain(address) {
@@ -75,7 +76,8 @@ fn without_content(mut found: Vec<(String, Value, Value)>) -> Vec<(String, Value
     }
     if found.iter().any(|(place, ..)| place == DIGEST) {
         let follows = |place: &str| {
-            let is_of_log = place.starts_with("plan.replay.") && place != "plan.replay.speed";
+            let is_of_log =
+                place.starts_with("plan.load.due.log.") && place != "plan.load.due.log.speed";
             is_of_log || (place.starts_with("plan.list.") && place != DIGEST)
         };
         found.retain(|(place, ..)| !follows(place));
@@ -109,7 +111,7 @@ mod tests {
     fn poisson(seed: u64, address: &str) -> Plan {
         let rate = Rate { numerator: 100, denominator: 1 };
         Plan {
-            load: Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } },
+            load: Load::constant(rate, Arrivals::Poisson { seed }),
             target: Target { address: address.to_owned(), ..Target::default() },
             ..Plan::default()
         }
@@ -137,7 +139,7 @@ mod tests {
                 ..weir_result::ReplayPlan::default()
             };
             let list = ListPlan { sha256: sha256.to_owned(), ..ListPlan::default() };
-            let plan = Plan { list: Some(list), replay: Some(replay), ..Plan::default() };
+            let plan = Plan { list: Some(list), load: Load::of_log(replay), ..Plan::default() };
             SeriesKey { plan: load(&plan), machine: Value::Null }
         };
         assert_eq!(key("ab", "a.log", 1), key("ab", "b.log", 1));

@@ -27,7 +27,7 @@ use crate::series_key::SeriesKey;
 /// Time to wait while another program writes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Greatest document that is read, as [`weir_verdict::load`] limits its files.
+/// Greatest document that is read, as [`Document::load`] limits its files.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
 
 /// Columns of an entry. The tags are one JSON array.
@@ -215,7 +215,7 @@ impl History {
         let unpacked = ZlibDecoder::new(&packed[..]).take(DOCUMENT_BYTES_MAX);
         let read = { unpacked }.read_to_end(&mut json);
         read.map_err(|error| HistoryError::Damaged { id, fault: error.to_string() })?;
-        weir_verdict::from_json(&json).map_err(|cause| HistoryError::Document { id, cause })
+        Document::from_json(&json).map_err(|cause| HistoryError::Document { id, cause })
     }
 
     /// Adds tags to a run, or removes them, and returns the run with its tags then.

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 use weir_result::document::{Metric, SeriesEntry};
 use weir_result::quantile::Bound;
-use weir_result::{Document, Load, SparseHistogram};
+use weir_result::{Document, SparseHistogram};
 use weir_text::printable;
 
 use crate::findings::Data;
@@ -39,9 +39,9 @@ const BOUNDED: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), 
 /// slower than any response, and the client may have been late in any interval if it was in the
 /// run.
 fn bounds(document: &Document, entry: &SeriesEntry) -> impl Iterator<Item = (String, Value)> {
-    let metric = match document.plan.load {
-        Load::OpenLoop { .. } => &document.latency.response_time,
-        Load::ClosedLoop => &document.latency.service_time,
+    let metric = match document.plan.load.is_open_loop() {
+        true => &document.latency.response_time,
+        false => &document.latency.service_time,
     };
     let has_failures = entry.errors + entry.timed_out > 0;
     let bound = move |p: f64| {

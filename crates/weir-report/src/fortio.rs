@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use weir_result::histogram::lowest_in;
 use weir_result::quantile::rank_of;
-use weir_result::{Document, Histogram, Load, summed};
+use weir_result::{Document, Histogram, summed};
 
 use crate::distribution::{Certainty, Distribution, uncertain};
 use crate::foreign::{origin, statuses, timestamp};
@@ -43,11 +43,11 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         weir["shed"] = accounting.shed.into();
     }
     let t0_ns = document.phases.first().map_or(0, |of| of.t0_ns);
-    let requested_qps = match plan.load {
-        Load::OpenLoop { rate, .. } => whole_or_fraction(rate.rps()).to_string(),
-        Load::ClosedLoop => "max".to_owned(),
+    let requested_qps = match plan.load.rate() {
+        Some(rate) => whole_or_fraction(rate.rps()).to_string(),
+        None => "max".to_owned(),
     };
-    let requested_duration = match (plan.requests, plan.duration_ns) {
+    let requested_duration = match (plan.requests, plan.length_ns()) {
         (Some(requests), _) => format!("exactly {requests} calls"),
         (None, Some(ns)) => format!("{}s", whole_or_fraction(seconds(ns))),
         (None, None) => "until stop".to_owned(),

@@ -78,7 +78,7 @@ pub fn write_summary(document: &Document, out: &mut dyn Write) -> io::Result<()>
         "p99_9_ns": at(99.9),
         "max_ns": latency.max_ns,
     });
-    let load = document.plan.replay_in_words().map(Value::from);
+    let load = document.plan.load.log().map(|log| Value::from(log.in_words()));
     let more = [("load", load), ("messages", streams::figures(document))];
     if let Some(fields) = summary.as_object_mut() {
         let more = more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));

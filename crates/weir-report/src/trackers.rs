@@ -7,9 +7,9 @@
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
+use weir_result::Document;
 use weir_result::quantile::Bound;
 use weir_result::study::{MetricOverRuns, Repetition};
-use weir_result::{Document, Load};
 use weir_text::units;
 use weir_verdict::NamedMetric;
 
@@ -163,9 +163,10 @@ fn worse(one: Bound, other: Bound) -> Bound {
 /// Returns the name of a benchmark: the request and the load, since other loads give other numbers.
 fn benchmark(document: &Document) -> String {
     let plan = &document.plan;
-    let load = match plan.load {
-        Load::ClosedLoop => "closed loop".to_owned(),
-        Load::OpenLoop { rate, .. } => plan.replay_in_words().unwrap_or_else(|| rate.to_string()),
+    let load = match (plan.load.log(), plan.load.rate()) {
+        (Some(log), _) => log.in_words(),
+        (None, Some(rate)) => rate.to_string(),
+        (None, None) => "closed loop".to_owned(),
     };
     let connections = units::count(plan.connections.into());
     let name = format!("{} {}, {load}, {connections} connections", plan.request.method, plan.url);

@@ -59,7 +59,7 @@ pub use environment::Environment;
 pub use fleet::{AgentEnd, AgentSection, FleetSection};
 pub use input::{Input, InputRole};
 pub use latency::{Latency, Metric};
-pub use load::{LoadError, Stored};
+pub use load::LoadError;
 pub use merge::MergeError;
 pub use messages::{
     CountSummary, GoodputSection, MessageStamps, MessagesSection, NameMessages, ShareRange,

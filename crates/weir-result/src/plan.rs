@@ -1,11 +1,13 @@
 //! The plan of a run, complete enough to repeat it. Flags are parsed elsewhere.
 
 mod addresses;
+mod arrivals;
 mod connection;
 mod connection_stage;
 mod expect;
 mod http;
 mod list;
+mod load;
 mod messages;
 mod part;
 mod rate;
@@ -15,6 +17,7 @@ mod success;
 mod tls;
 
 pub use addresses::{AddressRange, AddressRangeError};
+pub use arrivals::Arrivals;
 pub use connection::{Closer, ConnectionPlan};
 pub use connection_stage::{
     ConnectionStage, StageSpan, check_connection_stages, connections_at, most_connections,
@@ -23,6 +26,7 @@ pub use connection_stage::{
 pub use expect::ExpectPlan;
 pub use http::{Http2Plan, HttpPlan, WebSocketPlan};
 pub use list::{ListOrder, ListPlan, TemplatePlan};
+pub use load::{DueTimes, Load};
 pub use messages::{GoodputTerm, GoodputTime, MessagePlan, MessageProtocol, one_or_several};
 pub use part::{PART_WEIGHTS_MAX, Part};
 pub use rate::Rate;
@@ -54,16 +58,8 @@ pub struct Plan {
     /// List of requests that are sent in place of `request`; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<ListPlan>,
-    /// Log that is replayed: its times are the schedule, its requests those of `list`. Absent if
-    /// there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay: Option<ReplayPlan>,
-    /// Load model: closed loop or open loop. With stages or a replayed log, its rate is their mean.
+    /// The load: when requests are due.
     pub load: Load,
-    /// Stages of an open loop, which begin with the window; absent if the rate is constant. The
-    /// warm-up has the first rate.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stages: Vec<Stage>,
     /// Stages of a closed loop, which begin with the window; absent if the number of connections is
     /// constant. The warm-up has the first number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -99,8 +95,8 @@ pub struct Plan {
     /// True if the window begins as soon as the load is steady (METHOD 1.12).
     #[serde(default)]
     pub warmup_is_auto: bool,
-    /// Length of the measured window in nanoseconds; null if only `requests` ends it, or the first
-    /// signal if that is null too.
+    /// Length of the measured window in nanoseconds; null if stages or a log have it, or only
+    /// `requests` ends it, or the first signal if that is null too.
     pub duration_ns: Option<u64>,
     /// Number of measured requests after which the run ends; null if not limited.
     pub requests: Option<u64>,
@@ -112,7 +108,7 @@ pub struct Plan {
     /// Timeout of a connect, in nanoseconds.
     pub connect_timeout_ns: u64,
     /// Limit of the drain after the window, in nanoseconds; null: the longer of 1 s and 20% of
-    /// `duration_ns`, but at most `timeout_ns`, which is also the limit with `requests` alone; 1 s
+    /// the window, but at most `timeout_ns`, which is also the limit with `requests` alone; 1 s
     /// if a signal ends the window.
     #[serde(default)]
     pub drain_ns: Option<u64>,
@@ -161,9 +157,7 @@ impl Default for Plan {
             target: Target::default(),
             request: RequestPlan::default(),
             list: None,
-            replay: None,
-            load: Load::ClosedLoop,
-            stages: Vec::new(),
+            load: Load::closed_loop(),
             connection_stages: Vec::new(),
             connections: 10,
             connections_max: None,
@@ -205,13 +199,23 @@ fn http11() -> Option<HttpPlan> {
 impl Plan {
     /// Returns the stages of the window; none if its load is one.
     pub fn stage_spans(&self) -> Vec<StageSpan> {
-        let rates = self.stages.iter().map(StageSpan::from);
+        let rates = self.load.stages().iter().map(StageSpan::from);
         rates.chain(self.connection_stages.iter().map(StageSpan::from)).collect()
     }
 
     /// Returns the number of stages; 0 if the load of the window is one.
     pub fn stage_count(&self) -> usize {
-        self.stages.len() + self.connection_stages.len()
+        self.load.stages().len() + self.connection_stages.len()
+    }
+
+    /// Returns the length of the window in nanoseconds; `None` if only a number of requests, or a
+    /// signal, ends it.
+    pub fn length_ns(&self) -> Option<u64> {
+        let connections = || match &self.connection_stages[..] {
+            [] => None,
+            stages => Some(stages.iter().map(|stage| stage.duration_ns).sum()),
+        };
+        self.load.length_ns().or_else(connections).or(self.duration_ns)
     }
 
     /// Returns the number of connections with which the load begins.
@@ -221,12 +225,7 @@ impl Plan {
 
     /// True if the load is the same in the whole window: neither in stages nor a replayed log.
     pub fn is_one_load(&self) -> bool {
-        self.stage_count() == 0 && self.replay.is_none()
-    }
-
-    /// Returns the load of a replayed log in words; `None` without one.
-    pub fn replay_in_words(&self) -> Option<String> {
-        self.replay.as_ref().map(|replay| replay.in_words(self.duration_ns))
+        self.stage_count() == 0 && self.load.log().is_none()
     }
 
     /// Returns the greatest number of requests in flight on one connection.
@@ -265,12 +264,12 @@ impl Plan {
     /// is sent once: the first signal does.
     pub fn is_until_signal(&self) -> bool {
         let is_once = self.list.as_ref().is_some_and(|list| list.order == ListOrder::Once);
-        self.duration_ns.is_none() && self.requests.is_none() && !is_once
+        self.length_ns().is_none() && self.requests.is_none() && !is_once
     }
 
     /// Returns the limit of the drain in nanoseconds (METHOD 1.5).
     pub fn drain_limit_ns(&self) -> u64 {
-        let share_ns = match self.duration_ns {
+        let share_ns = match self.length_ns() {
             Some(window_ns) => window_ns / DRAIN_PART,
             None if self.is_until_signal() => 0,
             None => u64::MAX,
@@ -377,36 +376,6 @@ pub struct Header {
     pub name: String,
     /// Value of the header as given; `[redacted]` for credentials.
     pub value: String,
-}
-
-/// Load model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "model", rename_all = "snake_case")]
-pub enum Load {
-    /// Closed loop: each connection sends again as soon as it has room (METHOD 1.4).
-    ClosedLoop,
-    /// Open loop: requests are due at planned times, independent of the server (METHOD 1.3).
-    OpenLoop {
-        /// Requests per second over all threads.
-        rate: Rate,
-        /// Arrival process.
-        arrivals: Arrivals,
-    },
-}
-
-/// Arrival process of an open loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "process", rename_all = "snake_case")]
-pub enum Arrivals {
-    /// Evenly spaced arrivals, the first half a gap after the start.
-    Uniform,
-    /// Poisson process: independent exponential gaps.
-    Poisson {
-        /// Seed of the random gaps, which makes the plan repeatable.
-        seed: u64,
-    },
 }
 
 /// Send strategy: the precision of send times (METHOD 1.8).

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use weir_io::Endpoint;
-use weir_result::{Load, Plan, Rate};
+use weir_result::{Plan, Rate};
 use weir_text::setting::{
     ACCESS_LOG, AGENT_ALLOW, AGENT_MAX_CONNECTIONS, AGENT_MAX_DURATION, AGENT_MAX_RATE,
     AGENT_PERMIT, CAPTURE, DURATION, GRPC_PROTO, RATE, REPLAY, WATCH_COMMAND,
@@ -229,15 +229,14 @@ impl Permissions {
 /// like connections (METHOD 1.3).
 fn own_rate(plan: &Plan) -> Result<f64> {
     ensure!(
-        plan.replay.is_none(),
+        plan.load.log().is_none(),
         "{REPLAY} has the rates of its log, which have no known limit: {AGENT_MAX_RATE} excludes it"
     );
-    let Load::OpenLoop { rate, .. } = plan.load else {
+    let Some(rate) = plan.load.rate() else {
         bail!("a closed loop has no limit of its rate, and {AGENT_MAX_RATE} sets one: give {RATE}");
     };
-    let rates = plan
-        .stages
-        .iter()
+    let stages = plan.load.stages().iter();
+    let rates = stages
         .flat_map(|stage| [stage.from, stage.to].map(|rate| rate.rps() * f64::from(stage.burst)));
     let greatest = rates.fold(rate.rps(), f64::max);
     let all = plan.connections_max.unwrap_or(plan.connections).max(1);
@@ -246,7 +245,7 @@ fn own_rate(plan: &Plan) -> Result<f64> {
 
 /// Returns the longest time of a load with its warm-up and its drain, in nanoseconds.
 fn longest_ns(plan: &Plan) -> Result<u64> {
-    let Some(window_ns) = plan.duration_ns else {
+    let Some(window_ns) = plan.length_ns() else {
         bail!("the load has no longest time, and {AGENT_MAX_DURATION} sets one: give {DURATION}");
     };
     Ok(plan.warmup_ns.saturating_add(window_ns).saturating_add(plan.drain_limit_ns()))
@@ -254,14 +253,14 @@ fn longest_ns(plan: &Plan) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use weir_result::{Arrivals, Part, parse_stages};
+    use weir_result::{Arrivals, Load, Part, parse_stages};
 
     use super::*;
     use crate::spec::{BodySpec, InputFile};
 
     fn open_loop(rate: &str) -> Plan {
         let rate = rate.parse().expect(rate);
-        let load = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
+        let load = Load::constant(rate, Arrivals::Uniform);
         let (duration_ns, drain_ns, warmup_ns) = (Some(10_000_000_000), Some(1_000_000_000), 0);
         Plan {
             load,
@@ -293,10 +292,11 @@ mod tests {
         permissions.check_plan(&half).expect("half of it");
         let faster = Plan { load: open_loop("1001").load, ..half.clone() };
         refused(permissions.check_plan(&faster), "501/s are more than 500/s");
-        let endless = Plan { load: Load::ClosedLoop, ..half.clone() };
+        let endless = Plan { load: Load::closed_loop(), ..half.clone() };
         refused(permissions.check_plan(&endless), "a closed loop has no limit");
         let stages = parse_stages("1s@100..1200").expect("stages");
-        refused(permissions.check_plan(&Plan { stages, ..half }), "600/s are more than 500/s");
+        let load = Load::in_stages(stages, Arrivals::Uniform);
+        refused(permissions.check_plan(&Plan { load, ..half }), "600/s are more than 500/s");
     }
 
     #[test]

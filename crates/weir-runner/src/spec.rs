@@ -50,14 +50,14 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_result::document::{Input, InputRole};
-use weir_result::{Arrivals, ConnectionPlan, ListOrder, Load, Part};
+use weir_result::{ConnectionPlan, ListOrder, Part};
 use weir_text::setting::KEY;
 
 use crate::errors::Error;
 use crate::input::WHOLE_MAX_BYTES;
 
 /// Version of the specification that this crate writes and reads.
-pub const SPEC_VERSION: u32 = 1;
+pub const SPEC_VERSION: u32 = 2;
 
 /// Specification of a run.
 ///
@@ -163,9 +163,22 @@ impl RunSpec {
                 bail!("version: it is {version}, and this weir reads {SPEC_VERSION}");
             }
             let mut json = serde_json::Deserializer::from_slice(text);
-            let spec = serde_path_to_error::deserialize(&mut json)?;
+            let mut track = serde_path_to_error::Track::new();
+            // Documents, which share types with it, ignore what they do not know.
+            let mut unknown = None;
+            let read = serde_ignored::deserialize(
+                serde_path_to_error::Deserializer::new(&mut json, &mut track),
+                |path| unknown = Some(path.to_string()),
+            );
+            let spec = read.map_err(|fault| match track.path().to_string().as_str() {
+                "." => anyhow::Error::new(fault),
+                path => anyhow::anyhow!("{path}: {fault}"),
+            })?;
             json.end()?;
-            Ok(spec)
+            match unknown {
+                Some(path) => bail!("{path}: unknown field"),
+                None => Ok(spec),
+            }
         };
         Ok(read().context("the run specification cannot be read")?)
     }
@@ -216,9 +229,7 @@ impl RunSpec {
     /// Sets the seed of everything that is random in the run: arrivals, the order of a list, values
     /// of templates.
     pub fn set_seed(&mut self, seed: u64) {
-        if let Load::OpenLoop { arrivals: Arrivals::Poisson { seed: own }, .. } =
-            &mut self.load.model
-        {
+        if let Some(own) = self.load.model.seed_mut() {
             *own = seed;
         }
         if let Some(ListOrder::Random { seed: own }) = self.list.as_mut().map(|it| &mut it.order) {
@@ -249,7 +260,7 @@ impl RunSpec {
 
 #[cfg(test)]
 mod tests {
-    use weir_result::Rate;
+    use weir_result::{Arrivals, Load, Rate};
 
     use super::*;
 
@@ -261,37 +272,41 @@ mod tests {
     fn one_seed_is_that_of_all_random_parts() {
         let mut spec = RunSpec::new("http://h/");
         let rate = Rate { numerator: 1, denominator: 1 };
-        spec.load.model = Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed: 1 } };
+        spec.load.model = Load::constant(rate, Arrivals::Poisson { seed: 1 });
         spec.list = Some(ListSpec { order: ListOrder::Random { seed: 2 }, ..ListSpec::default() });
         spec.templates.seed = 3;
         spec.set_seed(7);
         let arrivals = Arrivals::Poisson { seed: 7 };
-        assert_eq!(spec.load.model, Load::OpenLoop { rate, arrivals });
+        assert_eq!(spec.load.model, Load::constant(rate, arrivals));
         assert_eq!(spec.list.map(|list| list.order), Some(ListOrder::Random { seed: 7 }));
         assert_eq!(spec.templates.seed, 7);
     }
 
     #[test]
     fn few_fields_are_enough() {
-        let text = r#"{"version": 1, "target": {"url": "http://h/"}}"#;
+        let text = r#"{"version": 2, "target": {"url": "http://h/"}}"#;
         assert_eq!(RunSpec::from_json(text.as_bytes()).expect(text), RunSpec::new("http://h/"));
     }
 
     #[test]
     fn what_would_be_ignored_is_refused() {
-        let newer = error_of(r#"{"version": 2, "target": {"url": "http://h/"}, "new": 1}"#);
-        assert!(newer.contains("version: it is 2, and this weir reads 1"), "{newer}");
+        let newer = error_of(r#"{"version": 3, "target": {"url": "http://h/"}, "new": 1}"#);
+        assert!(newer.contains("version: it is 3, and this weir reads 2"), "{newer}");
         for (text, part) in [
             (
-                r#"{"version": 1, "target": {"url": "http://h/", "rate": 5}}"#,
+                r#"{"version": 2, "target": {"url": "http://h/", "rate": 5}}"#,
                 "target.rate: unknown field `rate`",
             ),
             (
-                r#"{"version": 1, "target": {"url": "http://h/"}, "http": {"streams": -1}}"#,
+                r#"{"version": 2, "target": {"url": "http://h/"}, "http": {"streams": -1}}"#,
                 "http.streams: invalid value",
             ),
-            (r#"{"version": 1, "target": {"url": "http://h/"}} 5"#, "trailing characters"),
-            (r#"{"version": 1, "target": {}}"#, "missing field `url`"),
+            (
+                r#"{"version": 2, "target": {"url": "http://h/"}, "connection": {"rates": 1}}"#,
+                "connection.rates: unknown field",
+            ),
+            (r#"{"version": 2, "target": {"url": "http://h/"}} 5"#, "trailing characters"),
+            (r#"{"version": 2, "target": {}}"#, "missing field `url`"),
             (r#"{"target": {"url": "http://h/"}}"#, "missing field `version`"),
             ("{", "EOF"),
         ] {

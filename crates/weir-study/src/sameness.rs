@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use weir_result::document::{Grade, Note};
-use weir_result::{Document, Environment, ListOrder, Plan, Rate};
+use weir_result::{Document, DueTimes, Environment, ListOrder, Plan, Rate};
 use weir_text::{brief, units};
 
 use crate::difference::Runs;
@@ -97,7 +97,7 @@ pub fn differences(a: &Value, b: &Value) -> Vec<String> {
     found
 }
 
-/// Replaces spans in nanoseconds, rates, arrival processes and headers by their text.
+/// Replaces spans in nanoseconds, rates, their curves and headers by their text.
 fn readable(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(readable).collect(),
@@ -105,11 +105,12 @@ fn readable(value: &Value) -> Value {
             if let Ok(rate) = serde_json::from_value::<Rate>(value.clone()) {
                 return rate.to_string().into();
             }
+            if let Ok(curve @ DueTimes::Curve { .. }) = serde_json::from_value(value.clone()) {
+                return curve.to_string().into();
+            }
             let text = |name| fields.get(name).and_then(Value::as_str);
-            match (fields.len(), text("process"), text("name"), text("value")) {
-                (1, Some(process), ..) => return process.into(),
-                (2, _, Some(name), Some(value)) => return format!("{name}: {value}").into(),
-                _ => {}
+            if let (2, Some(name), Some(value)) = (fields.len(), text("name"), text("value")) {
+                return format!("{name}: {value}").into();
             }
             let field = |(name, value): (&String, &Value)| match (name.strip_suffix("_ns"), value) {
                 (Some(name), Value::Number(_) | Value::Null) => {
@@ -196,13 +197,14 @@ fn machine(environment: &Environment) -> Value {
 
 /// The load of a plan without its target and without the seed of its arrivals.
 fn load(plan: &Plan) -> Value {
-    let mut value = serde_json::to_value(plan).unwrap_or_default();
+    let mut plan = plan.clone();
+    plan.load.seed_mut().into_iter().for_each(|seed| *seed = 0);
+    let mut value = serde_json::to_value(&plan).unwrap_or_default();
     // The Host header is in the bytes of the request.
     let left_out = [
-        ("/load/arrivals", "seed"),
         ("/list/order", "seed"),
         ("/list/templates", "seed"),
-        ("/replay", "name"),
+        ("/load/due/log", "name"),
         ("", "url"),
         ("", "target"),
         ("/request", "wire_bytes"),
@@ -211,7 +213,7 @@ fn load(plan: &Plan) -> Value {
         value.pointer_mut(place).and_then(Value::as_object_mut).map(|of| of.remove(field));
     }
     if let Some(fields) = value.as_object_mut() {
-        fields.insert("list".to_owned(), list_of(plan));
+        fields.insert("list".to_owned(), list_of(&plan));
     }
     value
 }
@@ -237,7 +239,8 @@ fn without_content(mut differences: Vec<String>) -> Vec<String> {
     let is_of_digest = |text: &String| text.starts_with("list.sha256 ");
     if differences.iter().any(is_of_digest) {
         let follows = |text: &String| {
-            let is_of_log = text.starts_with("replay.") && !text.starts_with("replay.speed ");
+            let is_of_log =
+                text.starts_with("load.due.log.") && !text.starts_with("load.due.log.speed ");
             is_of_log || (text.starts_with("list.") && !is_of_digest(text))
         };
         differences.retain(|text| !follows(text));

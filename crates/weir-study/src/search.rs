@@ -19,7 +19,7 @@ pub use study::next_plan;
 pub(crate) use study::result_of;
 
 use weir_result::study::{Design, SearchEffort, SearchResult, SearchTrial, TrialUse};
-use weir_result::{Document, Load, Rate};
+use weir_result::{Document, Rate};
 use weir_stats::{Limiter, Search, Step, TrialResult};
 use weir_verdict::ShareClaim;
 
@@ -147,11 +147,8 @@ impl SearchRun {
     pub fn record(&mut self, document: &Document) -> Option<()> {
         let Next::Run(plan) = self.next() else { return None };
         self.objective.check(&document.plan).ok()?;
-        let rate = match document.plan.load {
-            Load::ClosedLoop => None,
-            Load::OpenLoop { rate, .. } => Some(rate),
-        };
-        if rate != plan.rate() || document.plan.connections != plan.connections {
+        if document.plan.load.rate() != plan.rate() || document.plan.connections != plan.connections
+        {
             return None;
         }
         let judged = match plan.rate_rps {

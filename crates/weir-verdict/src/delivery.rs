@@ -1,8 +1,8 @@
 //! The line `Load`: the delivery of the planned load (METHOD 1.9).
 
 use crate::thresholds::{LATE_NS, LATE_SHARE, NEVER_SENT_SHARE};
+use weir_result::Document;
 use weir_result::document::{Delivery, Limit, LimitedBy, LoadLine};
-use weir_result::{Document, Load};
 use weir_text::units;
 
 /// Derives the line.
@@ -28,10 +28,12 @@ fn as_planned(document: &Document) -> String {
         }
     };
     let covered = document.offered_in_words().unwrap_or_else(counted);
-    let whole = match document.plan.load {
-        _ if document.share() >= 1.0 => return format!("as planned: {covered}"),
-        Load::OpenLoop { rate, .. } => rate.to_string(),
-        Load::ClosedLoop => units::count(document.plan.connections.into()),
+    if document.share() >= 1.0 {
+        return format!("as planned: {covered}");
+    }
+    let whole = match document.plan.load.rate() {
+        Some(rate) => rate.to_string(),
+        None => units::count(document.plan.connections.into()),
     };
     format!("as planned: {covered}, of {whole} over all parts")
 }

@@ -1,14 +1,9 @@
 //! The judge: a document gets its stationarity, its bounds and its verdict, all of them functions
 //! of what it holds. A loaded or merged document is judged like a fresh one.
 
-use std::path::Path;
+use weir_result::document::{BrokenInvariant, MergeError, Rule, RuleOutcome, Unjudged, Verdict};
+use weir_result::{Document, DocumentParts};
 
-use weir_result::document::{
-    BrokenInvariant, MergeError, Rule, RuleOutcome, Stored, Unjudged, Verdict,
-};
-use weir_result::{Document, DocumentParts, LoadError};
-
-use crate::assertion::Assertion;
 use crate::{bounds, delivery, grade, knee, limit, overhead, rules, stages, stationarity, target};
 
 /// Assembles the document of these parts, and judges it.
@@ -71,32 +66,4 @@ fn findings(rules: &[Rule]) -> Vec<String> {
         (rank(b), b.weight).partial_cmp(&(rank(a), a.weight)).unwrap_or(std::cmp::Ordering::Equal)
     });
     fired.into_iter().map(|rule| rule.id.clone()).collect()
-}
-
-/// Reads a document from a file.
-///
-/// # Errors
-/// The reason why the file is no document.
-pub fn load(path: impl AsRef<Path>) -> Result<Document, LoadError> {
-    Stored::load(path).map(judged)
-}
-
-/// Reads a document from JSON text, and checks that it adds up.
-///
-/// # Errors
-/// The reason why the text is no document.
-pub fn from_json(bytes: &[u8]) -> Result<Document, LoadError> {
-    Stored::from_json(bytes).map(judged)
-}
-
-fn judged(stored: Stored) -> Document {
-    match stored {
-        Stored::Current(document) => *document,
-        Stored::Older { document, assertions } => {
-            let document = judge(*document);
-            let claims = assertions.iter().filter_map(|text| text.parse::<Assertion>().ok());
-            let assertions = claims.map(|claim| claim.judge(&document)).collect();
-            Document { assertions, ..document }
-        }
-    }
 }

@@ -13,7 +13,7 @@ const LOST_MAX: f64 = 0.01;
 /// Returns the knee of each stage of a document; `None` for one whose rate does not rise, or that
 /// has too little to say.
 pub(crate) fn of_all(document: &Document) -> Vec<Option<RampKnee>> {
-    let stages = document.plan.stages.iter().zip(&document.stages);
+    let stages = document.plan.load.stages().iter().zip(&document.stages);
     stages.map(|(planned, stage)| of(document, planned, stage)).collect()
 }
 

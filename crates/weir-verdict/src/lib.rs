@@ -25,5 +25,5 @@ pub use assertion::{
     AbortCondition, Assertion, AssertionError, Better, Measured, NamedMetric, ShareClaim,
     parse_response_condition, split_conditions,
 };
-pub use judge::{assemble, from_json, judge, load, merge, verdict};
+pub use judge::{assemble, judge, merge, verdict};
 pub use stages::{RateSteps, steps};

@@ -6,7 +6,7 @@ use crate::thresholds::{
     NETWORK_SHARE, SERVER_ABOVE, SERVER_BUSY,
 };
 use weir_result::document::{Limit, LimitedBy, Rule, RuleOutcome, Subject};
-use weir_result::{Document, HttpPlan, Load};
+use weir_result::{Document, HttpPlan};
 use weir_text::setting::CONNECTIONS;
 use weir_text::{brief, units};
 
@@ -66,11 +66,9 @@ fn accounts_for_miss(document: &Document, rule: &Rule) -> bool {
     let value = rule.value.unwrap_or(0.0);
     let lost = if rule.unit == "ns" { value / window_ns.max(1.0) } else { value };
     let planned = document.accounting.planned.max(1) as f64;
-    let least = match document.plan.load {
-        Load::OpenLoop { .. } => {
-            MISS_SHARE * (1.0 - document.throughput.completed as f64 / planned).max(0.0)
-        }
-        Load::ClosedLoop => LOST_SHARE,
+    let least = match document.plan.load.is_open_loop() {
+        true => MISS_SHARE * (1.0 - document.throughput.completed as f64 / planned).max(0.0),
+        false => LOST_SHARE,
     };
     lost >= least
 }
@@ -173,7 +171,7 @@ fn connections(document: &Document, planned_rps: f64) -> Option<String> {
     );
     let offered = match document.offered_in_words() {
         None => return Some(format!("{text}; {}", remedy_in_words(document))),
-        Some(_) if !document.plan.stages.is_empty() => units::round_rate(planned_rps),
+        Some(_) if !document.plan.load.stages().is_empty() => units::round_rate(planned_rps),
         Some(offered) => offered,
     };
     let needed = (planned_rps * service_s / places).ceil() as u64;

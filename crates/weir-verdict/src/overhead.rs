@@ -4,9 +4,9 @@
 //! Both parts are differences of percentiles of the same requests, with and without the client's
 //! time; the second is known for the stamped sample only.
 
+use weir_result::Histogram;
 use weir_result::document::{ClientOverhead, Document, MessageStamps, Metric, PercentileValue};
 use weir_result::quantile::rank_of;
-use weir_result::{Histogram, Load};
 
 use crate::thresholds::{OVERHEAD_NS, OVERHEAD_SHARE};
 
@@ -24,10 +24,10 @@ pub(crate) fn of_all(document: &Document) -> Vec<ClientOverhead> {
 /// requests of all names alike: what late sends and late reads added is the run's at the same
 /// percentile.
 pub(crate) fn of_response(document: &Document, metric: &Metric, p: f64) -> Option<ClientOverhead> {
-    let before = match document.plan.load {
+    let before = match document.plan.load.is_open_loop() {
         // A closed loop has no plan, so that no send is late.
-        Load::ClosedLoop => None,
-        Load::OpenLoop { .. } => before_send(document, p),
+        false => None,
+        true => before_send(document, p),
     };
     of_metric(document, metric, p, (before, after_arrival(document, p)))
 }
@@ -205,9 +205,9 @@ impl Delayed {
 /// Returns the greatest number of requests in flight at once that the document shows.
 fn in_flight_max(document: &Document) -> u64 {
     let places = u64::from(document.covered_connections()) * u64::from(document.plan.depth());
-    match document.plan.load {
-        Load::ClosedLoop => places,
-        Load::OpenLoop { .. } => {
+    match document.plan.load.is_open_loop() {
+        false => places,
+        true => {
             let slices = document.slices.iter().map(|slice| slice.in_flight);
             let window_ns = (document.throughput.window_s * 1e9).max(1.0);
             let mean = document.occupancy.map_or(0.0, |of| of.integral_ns as f64 / window_ns);

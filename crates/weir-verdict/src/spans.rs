@@ -26,7 +26,7 @@ pub(crate) fn spans(document: &Document) -> Vec<LoadSpan<'_>> {
         document.slices.iter().filter(is_within).collect()
     };
     let stages = document.plan.stage_spans();
-    if document.plan.replay.is_some() {
+    if document.plan.load.log().is_some() {
         return Vec::new();
     }
     if stages.is_empty() {

@@ -164,7 +164,7 @@ pub struct RateSteps {
 /// Returns the rates between which the target stopped to keep up; `None` with fewer than two stages
 /// of different constant rates. A stage that inherits a backlog shows nothing about its own rate.
 pub fn steps(document: &Document) -> Option<RateSteps> {
-    let planned = document.plan.stages.iter();
+    let planned = document.plan.load.stages().iter();
     let all = planned.zip(&document.stages).enumerate();
     let constant = all.filter(|(_, (planned, _))| planned.from.rps() == planned.to.rps());
     let found = constant.map(|(index, (_, stage))| RateStep {
@@ -245,6 +245,7 @@ fn grade_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_result::Load;
 
     /// A document with one stage of 10 s, and slices of a second with these responses.
     fn document(stage: StageSection, completed: [u64; 10]) -> Document {
@@ -296,7 +297,10 @@ mod tests {
             let text = stages.iter().map(|of| format!("1s@{}", of.planned_rps));
             let text = text.collect::<Vec<_>>().join(",");
             let plan = weir_result::Plan {
-                stages: weir_result::parse_stages(&text).expect("stages"),
+                load: Load::in_stages(
+                    weir_result::parse_stages(&text).expect("stages"),
+                    weir_result::Arrivals::Uniform,
+                ),
                 ..weir_result::Plan::default()
             };
             let mut document = Document { plan, stages, ..Document::default() };

@@ -2,7 +2,7 @@
 
 use crate::thresholds::{TARGET_DEGRADED, TARGET_FAILED};
 use weir_result::document::{Accounting, Document, SliceEntry, TargetLine, TargetState};
-use weir_result::{Callback, FailurePhase, Load, errno};
+use weir_result::{Callback, FailurePhase, errno};
 use weir_text::{units, words_of_kind};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -134,13 +134,13 @@ pub(crate) fn silent_s(document: &Document, whole: &[&SliceEntry]) -> f64 {
         || !document.connections.failures.is_empty()
         || refusal(document).is_some();
     let pauses = document.script.as_ref().and_then(|of| of.callbacks.get(&Callback::Delay));
-    // Older documents lack the counts of slices, and connections rest in a script's delay().
+    // A run without any response has a state of its own; connections rest in a script's delay().
     let has_counts = document.slices.iter().any(|slice| slice.completed > 0);
     if !has_failures || !has_counts || pauses.is_some_and(|usage| usage.calls > 0) {
         return 0.0;
     }
     let slowest_s = document.latency.service_time.ok.max_ns.unwrap_or(0) as f64 / 1e9;
-    let is_closed = matches!(document.plan.load, Load::ClosedLoop);
+    let is_closed = !document.plan.load.is_open_loop();
     let is_silent = |slice: &SliceEntry| {
         let has_messages = slice.messages.as_ref().is_some_and(|messages| messages.received > 0);
         let is_awaited = is_closed || slice.in_flight > 0 || slice.backlog > 0;

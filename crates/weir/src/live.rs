@@ -8,7 +8,7 @@ mod scrapers;
 mod totals;
 
 use weir_report::prometheus::label_values;
-use weir_result::{Load, NameTotals, Plan, stage_at};
+use weir_result::{NameTotals, Plan};
 use weir_runner::{LiveOverhead, RecentFrames};
 
 pub(crate) use endpoint::LiveEndpoint;
@@ -19,7 +19,7 @@ pub(crate) use totals::{AgentTotals, LivePhase, SharedTotals, Totals};
 
 /// Remaining time of the drain, in nanoseconds, at `now_ns` from t0; `None` before it begins.
 pub(crate) fn drain_left_ns(plan: &Plan, now_ns: i64) -> Option<u64> {
-    let window_ns = plan.duration_ns?;
+    let window_ns = plan.length_ns()?;
     let now_ns = u64::try_from(now_ns).ok().filter(|now_ns| *now_ns >= window_ns)?;
     Some(window_ns.saturating_add(plan.drain_limit_ns()).saturating_sub(now_ns))
 }
@@ -27,15 +27,11 @@ pub(crate) fn drain_left_ns(plan: &Plan, now_ns: i64) -> Option<u64> {
 /// Planned rate of this part of the run at `now_ns` from t0, in requests per second; `None` in a
 /// closed loop and in a replay.
 pub(crate) fn own_rate_rps(plan: &Plan, now_ns: Option<i64>) -> Option<f64> {
-    let Load::OpenLoop { rate, .. } = plan.load else { return None };
     // The rate of a replayed log changes with each request.
-    if plan.replay.is_some() {
+    if plan.load.log().is_some() {
         return None;
     }
-    let rps = match plan.stages.is_empty() {
-        true => rate.rps(),
-        false => stage_at(&plan.stages, now_ns.unwrap_or(0)).1,
-    };
+    let rps = plan.load.rate_at(now_ns.unwrap_or(0))?;
     Some(rps * f64::from(plan.own_connections()) / f64::from(plan.connections))
 }
 

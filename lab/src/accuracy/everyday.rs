@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use weir_result::Document;
 
 use anyhow::{Context, Result};
 use weir_result::document::{Grade, Verdict};
@@ -150,7 +151,7 @@ impl Targets {
         words.extend(flags.split_whitespace().map(OsString::from));
         words.extend(["-o".into(), file.clone().into(), url.into()]);
         let report = timed(&words, &[0, 1])?.stdout;
-        let verdict = weir_verdict::load(&file).context("failed to read weir's document")?.verdict;
+        let verdict = Document::load(&file).context("failed to read weir's document")?.verdict;
         let reported = CommandRun {
             verdict,
             has_percentiles: (target != CommandTarget::Missing

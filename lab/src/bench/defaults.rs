@@ -3,6 +3,7 @@
 //! the floors are of weir beside wrk.
 
 use std::ffi::OsString;
+use weir_result::Document;
 
 use anyhow::{Context, Result, ensure};
 use xtask::shell::{need_program, root};
@@ -230,7 +231,7 @@ fn run_bare(fixture: &Fixture, server: &Server, peer: Peer, connections: u32) ->
     let counted = server.counts_since(before)?.requests;
     ensure!(counted > 0, "{} has seen no request: {}", server.name, show(&words));
     let (reported, rps) = if peer == Peer::Weir {
-        let document = weir_verdict::load(&place).context("failed to read weir's document")?;
+        let document = Document::load(&place).context("failed to read weir's document")?;
         let failures = failures(&document);
         ensure!(failures == 0, "{failures} requests failed: {}", show(&words));
         (document.accounting.sent.total, document.throughput.completed_rps)

@@ -110,7 +110,7 @@ impl ConstantLoad {
     fn spec(self, url: &str) -> RunSpec {
         let mut spec = RunSpec::new(url);
         let rate = Rate { numerator: u64::from(RATE * self.agents), denominator: 1 };
-        spec.load.model = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
+        spec.load.model = Load::constant(rate, Arrivals::Uniform);
         spec.load.connections = CONNECTIONS * self.agents;
         spec.load.duration_ns = Some(self.seconds * 1_000_000_000);
         spec.load.warmup = Warmup::default();

@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use std::{fs, thread};
+use weir_result::Document;
 
 use anyhow::{Context, Result, ensure};
 use xtask::shell::find_program;
@@ -132,7 +133,7 @@ fn run(fixture: &Fixture, cpu: Option<u32>, url: &str, is_watched: bool) -> Resu
     let reader = is_watched.then(|| Reader::start(endpoint));
     let timed = timed(&words, &[0, 3])?;
     let fetched = reader.map_or(0, Reader::finish);
-    let document = weir_verdict::load(&document).context("failed to read weir's document")?;
+    let document = Document::load(&document).context("failed to read weir's document")?;
     if is_watched {
         // A run that no one reads costs less.
         let lines = fs::read_to_string(&lines).context("failed to read weir's lines")?;

@@ -83,7 +83,7 @@ pub(crate) fn mib(bytes: u64) -> f64 {
 
 /// Reads the document that weir printed.
 pub(crate) fn document(stdout: &str) -> Result<Document> {
-    weir_verdict::from_json(stdout.as_bytes()).context("failed to read weir's document")
+    Document::from_json(stdout.as_bytes()).context("failed to read weir's document")
 }
 
 /// Runs weir with these options and reads its document. All defaults stay on: time stamps, machine

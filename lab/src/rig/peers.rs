@@ -1,6 +1,7 @@
 //! Load generators: their names, places and versions. This module runs none of them.
 
 use std::path::PathBuf;
+use weir_result::Document;
 
 use anyhow::Result;
 use serde_json::Value;
@@ -114,7 +115,7 @@ impl Peer {
 }
 
 fn weir(text: &str) -> Printed {
-    match weir_verdict::from_json(text.as_bytes()) {
+    match Document::from_json(text.as_bytes()) {
         Ok(document) => Printed {
             rate_rps: Some(document.throughput.completed_rps),
             ..figures(document.latency.response_time.headline(), &document.accounting)

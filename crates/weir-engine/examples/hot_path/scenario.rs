@@ -42,7 +42,7 @@ impl Scenario {
             connections: (128 / u32::from(depth)).min(64),
             depth,
             http2: false,
-            load: Load::ClosedLoop,
+            load: Load::closed_loop(),
             stamps: StampChoice::None,
             responses: vec![response; depth.into()],
             piece_bytes: 1 << 20,
@@ -53,7 +53,7 @@ impl Scenario {
         let streams = |scenario| Scenario { http2: true, ..scenario };
         let one_length = nginx(None).len();
         let rate = Rate { numerator: 1_000_000, denominator: 1 };
-        let open = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
+        let open = Load::constant(rate, Arrivals::Uniform);
         let varying = (0..16).map(|nth| nginx(Some(nth))).collect();
         vec![
             closed("pipelined-16-short", 16, short()),
@@ -93,7 +93,7 @@ impl Scenario {
     /// Returns a job that runs the scenario for `times` times its usual span.
     pub(crate) fn job(&self, times: u64) -> Job {
         let plan = Plan {
-            load: self.load,
+            load: self.load.clone(),
             connections: self.connections,
             pipeline: self.depth,
             duration_ns: Some(SPAN_NS * times),

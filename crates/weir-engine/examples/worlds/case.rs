@@ -105,9 +105,9 @@ fn load(random: &mut Random, is_long: bool) -> Load {
     let rate = Rate { numerator: random.between(1, highest), denominator: random.between(1, 3) };
     match random.between(0, 2) {
         // A long closed loop would send millions of requests.
-        0 if !is_long => Load::ClosedLoop,
-        1 => Load::OpenLoop { rate, arrivals: Arrivals::Uniform },
-        _ => Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed: random.bits() } },
+        0 if !is_long => Load::closed_loop(),
+        1 => Load::constant(rate, Arrivals::Uniform),
+        _ => Load::constant(rate, Arrivals::Poisson { seed: random.bits() }),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Limits of a worker's connections, derived from the job's plan and the script's callbacks alone.
 
 use weir_http::Interest;
-use weir_result::Load;
 
 use crate::connection::Connection;
 use crate::job::Job;
@@ -78,9 +77,9 @@ impl ConnectionLimits {
             depth: job.plan.depth(),
             timeout_ns: job.plan.timeout_ns,
             connect_timeout_ns: job.plan.connect_timeout_ns,
-            is_open_loop: job.plan.load != Load::ClosedLoop,
+            is_open_loop: job.plan.load.is_open_loop(),
             discard: job.discard && job.tls.is_none() && !is_read && !streams,
-            fill: job.plan.load == Load::ClosedLoop && !streams,
+            fill: !job.plan.load.is_open_loop() && !streams,
             // Requests of a string are independent streams.
             batches: calls.delay || (!streams && (calls.request || calls.takes_connections)),
             delays: calls.delay,

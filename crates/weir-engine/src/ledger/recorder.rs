@@ -12,7 +12,7 @@ mod slot_shares;
 use std::collections::BTreeMap;
 
 use weir_io::Nanos;
-use weir_result::{ErrorKind, Load, MissKind, Outcomes, Sent, StageSpan, Tally, Window};
+use weir_result::{ErrorKind, MissKind, Outcomes, Sent, StageSpan, Tally, Window};
 
 use crate::catch_up::CatchUp;
 use crate::completion::Outcome;
@@ -147,7 +147,7 @@ impl Recorder {
     pub(super) fn new(job: &Job, gap_ns: u64) -> Recorder {
         let timeline = Timeline::new(&job.plan, Nanos::MAX);
         let (workers, extras) = (job.plan.threads, job.extras);
-        let is_open_loop = job.plan.load != Load::ClosedLoop;
+        let is_open_loop = job.plan.load.is_open_loop();
         let stages = job.plan.stage_spans();
         Recorder {
             is_open_loop,

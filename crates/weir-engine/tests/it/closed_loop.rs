@@ -14,7 +14,7 @@ use crate::setup::{
 /// Checks a run without faults against the truth: same members of M, same times.
 fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
     let t0 = run.start().after(plan.warmup_ns);
-    let t1 = t0.after(plan.duration_ns.expect("a run of known length"));
+    let t1 = t0.after(plan.length_ns().expect("a run of known length"));
     let measured = &run.measured;
     let requests = run.sent_between(t0, t1);
     assert_eq!(measured.planned, requests.len() as u64, "{what}");

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use weir_engine::{Ending, Extras, Job};
 use weir_io::Nanos;
-use weir_result::{Closer, ConnectionPlan, Load, Plan, Rate, StampChoice, Wait};
+use weir_result::{Closer, ConnectionPlan, Plan, Rate, StampChoice, Wait};
 use weir_sim::{Client, Fate, Random, Seed, Split, World};
 
 use crate::observers::PerTag;
@@ -68,7 +68,7 @@ pub(crate) fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
 
 /// Returns a plan of an open loop with connections that grow, or a limit of requests in flight.
 fn with_random_limits(plan: Plan, random: &mut Random) -> Plan {
-    if plan.load == Load::ClosedLoop {
+    if !plan.load.is_open_loop() {
         return plan;
     }
     let above = |of: u32, most, random: &mut Random| {
@@ -246,20 +246,20 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
     let is_stopped = measured.script.as_ref().is_some_and(|script| script.stopped > 0);
     let is_cut = measured.interrupted || is_stopped;
     if let (Some(requests), false, 1) = (plan.requests, is_cut, plan.threads) {
-        if plan.duration_ns.is_none() {
+        if plan.length_ns().is_none() {
             assert_eq!(measured.planned, requests, "{what}");
         }
         assert!(measured.planned <= requests, "{what}");
     }
-    if plan.load == Load::ClosedLoop {
-        let is_complete = plan.requests.is_none() || plan.duration_ns.is_some();
+    if !plan.load.is_open_loop() {
+        let is_complete = plan.requests.is_none() || plan.length_ns().is_some();
         assert!(!is_complete || outcomes.never_sent == 0, "{what}");
     }
     for (age, limit) in [
         (measured.service_time.censored.exact().max_ns, plan.timeout_ns + 20 * MS),
         (measured.service_time.ok.exact().max_ns, plan.timeout_ns + 20 * MS),
     ] {
-        let is_closed = plan.load == Load::ClosedLoop || measured.overdue > outcomes.timed_out;
+        let is_closed = !plan.load.is_open_loop() || measured.overdue > outcomes.timed_out;
         assert!(is_closed || age <= limit, "{what}: {age} ns is beyond the timeout");
     }
     let connections = &measured.connections;

@@ -59,10 +59,10 @@ fn a_silent_server_costs_one_drain_and_no_more() {
         (with_window(2 * SECOND, timeout_ns, Some(3 * SECOND)), 3 * SECOND),
         (with_window(2 * SECOND, timeout_ns, Some(0)), 0),
     ] {
-        for load in [plan.load, open(100, 1, 4).load] {
+        for load in [plan.load.clone(), open(100, 1, 4).load] {
             let plan = Plan { load, ..plan.clone() };
             let run = run(silent(), &plan);
-            let end = START.after(plan.duration_ns.expect("it is by time") + drain_ns);
+            let end = START.after(plan.length_ns().expect("it is by time") + drain_ns);
             let what = format!("{:?} {drain_ns}", plan.load);
             // If requests time out before that, the window's last ones may do so too.
             assert!(ends(&run) <= (end, end), "{what}: {:?}", ends(&run));

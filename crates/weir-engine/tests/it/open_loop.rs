@@ -2,7 +2,7 @@
 //! the load has no influence.
 
 use weir_io::Nanos;
-use weir_result::{Load, Plan};
+use weir_result::Plan;
 use weir_sim::{Client, Pause, Random, Seed, Workers, World};
 
 use crate::setup::{
@@ -18,7 +18,7 @@ fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
     assert_eq!(run.measured.outcomes.ok, run.measured.planned, "{what}");
     check_exact(what, &run.measured.response_time.ok, response);
     let t0 = run.start().after(plan.warmup_ns);
-    let t1 = t0.after(plan.duration_ns.expect("a run of known length"));
+    let t1 = t0.after(plan.length_ns().expect("a run of known length"));
     let ended = |at: Nanos| (t0..t1).contains(&at);
     let requests = run.truth.requests.iter();
     let completed = requests.filter(|request| request.delivered_at.is_some_and(ended)).count();
@@ -105,7 +105,7 @@ fn sent_offsets(plan: &Plan, threads: u32) -> Vec<u64> {
         let own = run.truth.requests.iter().map(|request| request.sent_at.since(run.start()));
         offsets.extend(own);
     }
-    offsets.retain(|offset| *offset < plan.duration_ns.expect("a run of known length"));
+    offsets.retain(|offset| *offset < plan.length_ns().expect("a run of known length"));
     offsets.sort_unstable();
     assert_eq!(planned, offsets.len() as u64);
     offsets
@@ -303,7 +303,7 @@ fn random_well_worlds_are_measured_exactly() {
 #[test]
 fn sends_are_evenly_spaced_over_any_connections() {
     let plan = open(10_000, 1, 50);
-    assert!(matches!(plan.load, Load::OpenLoop { .. }));
+    assert!(plan.load.is_open_loop());
     let run = run(serving(MS), &plan);
     let sent: Vec<u64> = run.truth.requests.iter().map(|request| request.sent_at.0).collect();
     assert!(sent.windows(2).all(|pair| pair[1] - pair[0] == 100_000));

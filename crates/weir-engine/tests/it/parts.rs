@@ -126,7 +126,7 @@ fn parts_with_weights_merged_equal_one_run() {
 #[test]
 fn parts_in_wild_worlds_lose_nothing() {
     for seed in 0..8 {
-        for plan in plans().into_iter().filter(|plan| plan.duration_ns.is_some()) {
+        for plan in plans().into_iter().filter(|plan| plan.length_ns().is_some()) {
             let plan = Plan { timeout_ns: SECOND, connect_timeout_ns: 300 * MS, ..plan };
             let what = format!("seed {seed}, {:?}", plan.load);
             let world = |number: u32| {

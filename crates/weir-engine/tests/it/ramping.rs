@@ -89,7 +89,7 @@ fn stages_of_connections_add_up_in_wild_worlds() {
             })
             .collect();
         stages[0].from = random.between(1, 12) as u32;
-        let plan = ramping(&Plan { load: weir_result::Load::ClosedLoop, ..plan }, stages);
+        let plan = ramping(&Plan { load: weir_result::Load::closed_loop(), ..plan }, stages);
         let plan = Plan { threads: plan.threads.min(plan.connections), ..plan };
         let number = random.between(0, u64::from(plan.threads) - 1) as u32;
         let run = run_job(World::wild(Seed(seed), SPAN_NS), &job(&plan), number, stop_at, None);

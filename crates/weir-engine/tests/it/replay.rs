@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weir_engine::{Job, RequestList};
 use weir_io::Nanos;
 use weir_list::{Order, Sequence};
-use weir_result::{Arrivals, Load, Plan, Rate};
+use weir_result::{Arrivals, Load, Plan, ReplayPlan};
 use weir_sim::{Random, Seed, World};
 
 use crate::conservation::{SPAN_NS, random_plan, setting};
@@ -14,10 +14,14 @@ use crate::setup::{SECOND, document, run_job, serving};
 
 /// Returns the replay of requests at `times`, of the given rows.
 fn replay(plan: &Plan, times: &[u64], rows: &[u32]) -> Job {
-    let rate = Rate { numerator: times.len().max(1) as u64, denominator: 1 };
+    let log = ReplayPlan {
+        requests: times.len() as u64,
+        window_ns: times.last().map_or(1, |last| last + 1),
+        ..ReplayPlan::default()
+    };
     let plan = Plan {
-        load: Load::OpenLoop { rate, arrivals: Arrivals::Uniform },
-        duration_ns: Some(times.last().map_or(1, |last| last + 1)),
+        load: Load::of_log(log),
+        duration_ns: None,
         requests: None,
         warmup_ns: 0,
         warmup_is_auto: false,
@@ -105,7 +109,8 @@ fn a_replay_has_no_intervals() {
         with_intervals: list.with_slices.clone(),
         ..weir_result::ListPlan::default()
     });
-    assert_eq!(found(&plan), (true, false), "as a constant load it would have them");
-    plan.replay = Some(weir_result::ReplayPlan::default());
     assert_eq!(found(&plan), (false, true));
+    let rate = plan.load.rate().expect("it has a mean");
+    (plan.load, plan.duration_ns) = (Load::constant(rate, Arrivals::Uniform), job.plan.length_ns());
+    assert_eq!(found(&plan), (true, false), "as a constant load it would have them");
 }

@@ -4,7 +4,7 @@
 
 use weir_engine::{Ending, Extras, Job};
 use weir_io::{ConnId, Nanos};
-use weir_result::{Callback, ErrorKind, Load, Plan};
+use weir_result::{Callback, ErrorKind, Plan};
 use weir_sim::{Drip, Fate, Framing, Law, Responses, Split};
 
 use crate::setup::{
@@ -77,7 +77,7 @@ fn each_request_is_another_one() {
         let sent = run.measured.sent;
         let all = sent.warmup + sent.measured + sent.tail;
         assert_eq!(numbers(&run), (1..=all).collect::<Vec<_>>(), "{what}");
-        let planned = if plan.load == Load::ClosedLoop { 1_000 * plan.connections } else { 1_000 };
+        let planned = if !plan.load.is_open_loop() { 1_000 * plan.connections } else { 1_000 };
         assert_eq!(run.measured.planned, u64::from(planned), "{what}");
         check_all(&what, &run.measured.service_time.ok, planned.into(), MS);
         assert_eq!(run.measured.script.as_ref().expect("a script").ran_dry, 0, "{what}");
@@ -133,7 +133,7 @@ fn first_of_batch(index: u64, sizes: &[u64]) -> u64 {
 /// of a string count from the first one's slot.
 fn true_responses(run: &Run, plan: &Plan, sizes: &[u64]) -> Vec<u64> {
     let t0 = run.start().after(plan.warmup_ns);
-    let t1 = t0.after(plan.duration_ns.expect("a run of known length"));
+    let t1 = t0.after(plan.length_ns().expect("a run of known length"));
     let mut times = Vec::new();
     for request in &run.truth.requests {
         let slot = request.number.expect("numbered") - 1;
@@ -165,7 +165,7 @@ fn batches_are_timed_response_by_response() {
             assert_eq!(numbers, (1..=all).collect::<Vec<_>>(), "{what}");
             assert_eq!(calls(&run, Callback::Response), all, "{what}: each response is shown");
             let (t0, t1) = (START.after(100 * MS), START.after(1_100 * MS));
-            if plan.load == Load::ClosedLoop {
+            if !plan.load.is_open_loop() {
                 let measured = run.sent_between(t0, t1);
                 assert_eq!(run.measured.planned, measured.len() as u64, "{what}");
                 check_exact(&what, &run.measured.service_time.ok, true_service(&measured));

@@ -62,14 +62,14 @@ pub(crate) fn closed(connections: u32) -> Plan {
 /// Returns an open loop of one second: `requests` per `seconds`.
 pub(crate) fn open(requests: u64, seconds: u64, connections: u32) -> Plan {
     let rate = Rate { numerator: requests, denominator: seconds };
-    let load = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
+    let load = Load::constant(rate, Arrivals::Uniform);
     Plan { load, ..closed(connections) }
 }
 
 /// Returns an open loop of one second with Poisson arrivals.
 pub(crate) fn poisson(requests: u64, seconds: u64, connections: u32, seed: u64) -> Plan {
     let rate = Rate { numerator: requests, denominator: seconds };
-    let load = Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed } };
+    let load = Load::constant(rate, Arrivals::Poisson { seed });
     Plan { load, ..closed(connections) }
 }
 
@@ -297,7 +297,7 @@ pub(crate) fn true_service(requests: &[TrueRequest]) -> Vec<u64> {
 
 /// Returns the due time of slot `index` of a uniform plan.
 pub(crate) fn due_at(run: &Run, plan: &Plan, index: u64) -> Nanos {
-    let Load::OpenLoop { rate, .. } = plan.load else { panic!("a closed loop has no plan") };
+    let Some(rate) = plan.load.rate() else { panic!("a closed loop has no plan") };
     let product = (2 * u128::from(index) + 1) * u128::from(rate.denominator) * u128::from(SECOND);
     let offset = product / (2 * u128::from(rate.numerator));
     run.start().after(u64::try_from(offset).expect("a short run"))
@@ -307,7 +307,7 @@ pub(crate) fn due_at(run: &Run, plan: &Plan, index: u64) -> Nanos {
 /// so the n-th request at the server is the n-th slot.
 pub(crate) fn true_response(run: &Run, plan: &Plan) -> Vec<u64> {
     let t0 = run.start().after(plan.warmup_ns);
-    let t1 = t0.after(plan.duration_ns.expect("a run of known length"));
+    let t1 = t0.after(plan.length_ns().expect("a run of known length"));
     let slots = (0u64..).zip(&run.truth.requests);
     let slots = slots.map(|(index, request)| (due_at(run, plan, index), request));
     let measured = slots.filter(|(due_at, _)| (t0..t1).contains(due_at));

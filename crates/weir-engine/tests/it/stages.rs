@@ -2,7 +2,7 @@
 
 use weir_io::Nanos;
 use weir_result::document::{Delivery, Grade, LimitedBy};
-use weir_result::{Arrivals, Document, Load, Outcomes, Plan, Rate, Stage, mean_rate};
+use weir_result::{Arrivals, Document, Load, Outcomes, Plan, Rate, Stage};
 use weir_sim::{Law, Random, Seed, Server, Workers, World};
 
 use crate::conservation::{SPAN_NS, random_plan, setting};
@@ -11,10 +11,9 @@ use crate::setup::{Run, SECOND, document, job, run_job, serving};
 /// Returns a load in these stages.
 fn staged(plan: &Plan, stages: Vec<Stage>, arrivals: Arrivals) -> Plan {
     Plan {
-        load: Load::OpenLoop { rate: mean_rate(&stages), arrivals },
-        duration_ns: Some(stages.iter().map(|stage| stage.duration_ns).sum()),
+        load: Load::in_stages(stages, arrivals),
+        duration_ns: None,
         requests: None,
-        stages,
         ..plan.clone()
     }
 }
@@ -44,7 +43,7 @@ pub(crate) fn check_stages(plan: &Plan, run: &Run, what: &str) {
         assert_eq!(classes, failed + stage.in_flight_at_end + stage.never_sent, "{what}");
         // Lags are those of the requests due in the stage, however late they were sent. A closed
         // loop has none.
-        let is_open_loop = plan.load != Load::ClosedLoop;
+        let is_open_loop = plan.load.is_open_loop();
         let expected = if is_open_loop { stage.planned - stage.never_sent } else { 0 };
         for lag in [&stage.send_lag, &stage.sched_lag] {
             let sent = lag.as_ref().map_or(0, |lag| lag.times.ok.count());

@@ -6,7 +6,7 @@ use weir_engine::{BEAT_NS, Heartbeat};
 use weir_io::Nanos;
 use weir_result::document::RuleOutcome;
 use weir_result::quantile::Bound;
-use weir_result::{ClientHealth, Document, DocumentParts, Load, Measurements, Plan};
+use weir_result::{ClientHealth, Document, DocumentParts, Measurements, Plan};
 use weir_sim::{Law, Network, Pause, Random, Seed, Server, Workers, World};
 
 use crate::setup::{MS, SECOND, START, US, closed, open, poisson, run};
@@ -34,11 +34,9 @@ fn world(random: &mut Random) -> (World, Plan) {
         1 => poisson(rate, 1, connections, random.bits()),
         _ => open(rate, 1, connections),
     };
-    let service = match (plan.load, random.between(0, 1)) {
+    let service = match (plan.load.is_open_loop(), random.between(0, 1)) {
         // In an open loop each request has the same service time with and without a stop.
-        (Load::OpenLoop { .. }, 0) => {
-            Law::Uniform { low_ns: service_ns / 2, high_ns: service_ns * 3 / 2 }
-        }
+        (true, 0) => Law::Uniform { low_ns: service_ns / 2, high_ns: service_ns * 3 / 2 },
         _ => Law::Fixed(service_ns),
     };
     let workers = match random.between(0, 1) {
@@ -90,7 +88,7 @@ fn random_stops(random: &mut Random, plan: &Plan) -> Vec<Pause> {
 
 fn window(plan: &Plan) -> (Nanos, Nanos) {
     let t0 = START.after(plan.warmup_ns);
-    (t0, t0.after(plan.duration_ns.expect("all have one")))
+    (t0, t0.after(plan.length_ns().expect("all have one")))
 }
 
 /// Runs the world with these stops; returns the document, with the stops that a heartbeat found.

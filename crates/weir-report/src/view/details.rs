@@ -1,7 +1,7 @@
 //! The details below the latencies: requests, status codes, errors, connections, notes.
 
 use weir_result::document::{Accounting, DestinationSection};
-use weir_result::{Document, Load, StampChoice, errno};
+use weir_result::{Document, StampChoice, errno};
 use weir_text::units;
 
 use super::{Block, Detail, Fact, Form, Line, Tone, connections, expectations, server, tls, usage};
@@ -145,7 +145,7 @@ fn other_origins(document: &Document, verbose: bool) -> Option<Block> {
 
 /// Lines of a replayed log that were left out: by method, and those without a request.
 fn unsent_lines(document: &Document) -> Option<Block> {
-    let replay = document.plan.replay.as_ref()?;
+    let replay = document.plan.load.log()?;
     let of_method =
         |(method, count): (&String, &u64)| Fact::counted(*count, &format!("{method} request"));
     let mut facts: Vec<Fact> = replay.left_out.iter().take(METHODS_MAX).map(of_method).collect();
@@ -160,7 +160,7 @@ fn unsent_lines(document: &Document) -> Option<Block> {
 /// Times to the first byte, which the table of a closed loop has already.
 fn first_byte(document: &Document) -> Option<Block> {
     let summary = &document.latency.first_byte.ok;
-    let is_wanted = document.plan.load != Load::ClosedLoop && summary.count > 0;
+    let is_wanted = document.plan.load.is_open_loop() && summary.count > 0;
     is_wanted.then(|| Block::facts("First byte", Fact::times(summary)))
 }
 
@@ -186,7 +186,7 @@ fn notes(document: &Document, verdict: bool) -> Vec<String> {
     let shared_host = document.verdict.rules.iter().find(|rule| rule.id == "shared-host");
     let texts = of_run.chain(shared_host.map(|rule| &rule.text));
     let mut notes: Vec<String> = texts.cloned().collect();
-    if document.plan.load == Load::ClosedLoop && document.responses() > 0 {
+    if !document.plan.load.is_open_loop() && document.responses() > 0 {
         notes.push(CLOSED_LOOP.to_owned());
     }
     let has_streams = document.occupancy.is_some_and(|occupancy| occupancy.capacity_ns > 0);

@@ -5,7 +5,8 @@ use std::iter;
 
 use weir_result::document::{Aborted, FleetSection};
 use weir_result::{
-    Arrivals, Document, Environment, ExpectPlan, HttpPlan, ListOrder, ListPlan, Load, Plan,
+    Arrivals, Document, DueTimes, Environment, ExpectPlan, HttpPlan, ListOrder, ListPlan, Load,
+    Plan, Rate,
 };
 use weir_text::units;
 
@@ -77,30 +78,12 @@ pub(super) fn load(plan: &Plan) -> Vec<Fact> {
 
 /// The load in words; `allowed` is the server's limit of streams if it is below the plan's.
 fn load_with(plan: &Plan, allowed: Option<u64>) -> Vec<Fact> {
-    let replay = plan.replay_in_words();
     let is_idle = plan.is_idle();
-    let kind = match plan.load {
-        Load::ClosedLoop if is_idle => match plan.websocket().and_then(|it| it.first_bytes) {
-            Some(_) => Fact::text("listening"),
-            None => Fact::text("no messages"),
-        },
-        Load::ClosedLoop => match plan.connection_stages.len() {
-            0 => Fact::text("closed loop"),
-            stages => {
-                let stages = Fact::counted(stages as u64, "stage").text;
-                Fact::text(format!("closed loop in {stages}"))
-            }
-        },
-        Load::OpenLoop { .. } if replay.is_some() => Fact::text(replay.unwrap_or_default()),
-        Load::OpenLoop { rate, arrivals } => {
-            let rate = match plan.stages.len() {
-                0 => Fact::named("open loop", rate),
-                stages => {
-                    let stages = Fact::counted(stages as u64, "stage").text;
-                    let mean = units::rate(rate.rps());
-                    Fact::text(format!("open loop in {stages}, {mean} on average,"))
-                }
-            };
+    let kind = match &plan.load.due {
+        None => closed_loop(plan),
+        Some(DueTimes::Log(log)) => Fact::text(log.in_words()),
+        Some(DueTimes::Curve { arrivals, .. }) => {
+            let rate = open_loop(&plan.load);
             match arrivals {
                 Arrivals::Uniform => rate.then(" uniform"),
                 Arrivals::Poisson { seed } => rate.then(&format!(" poisson, seed {seed}")),
@@ -130,11 +113,38 @@ fn load_with(plan: &Plan, allowed: Option<u64>) -> Vec<Fact> {
         (method, bytes) => facts.push(Fact::named(method, units::bytes(bytes))),
     }
     // A replayed log is named above, with its requests and its length.
-    let is_list = plan.replay.is_none();
+    let is_list = plan.load.log().is_none();
     facts.extend(plan.list.as_ref().filter(|_| is_list).map(list));
     facts.extend(plan.expect.as_ref().map(expectations));
     facts.extend(is_list.then(|| extent(plan)));
     facts
+}
+
+/// The load of a closed loop.
+fn closed_loop(plan: &Plan) -> Fact {
+    match (plan.is_idle(), plan.connection_stages.len()) {
+        (true, _) => match plan.websocket().and_then(|it| it.first_bytes) {
+            Some(_) => Fact::text("listening"),
+            None => Fact::text("no messages"),
+        },
+        (false, 0) => Fact::text("closed loop"),
+        (false, stages) => {
+            let stages = Fact::counted(stages as u64, "stage").text;
+            Fact::text(format!("closed loop in {stages}"))
+        }
+    }
+}
+
+/// The rate of an open loop.
+fn open_loop(load: &Load) -> Fact {
+    match (load.constant_rate(), load.rate()) {
+        (Some(rate), _) => Fact::named("open loop", rate),
+        (None, mean) => {
+            let stages = Fact::counted(load.stages().len() as u64, "stage").text;
+            let mean = units::rate(mean.map_or(0.0, Rate::rps));
+            Fact::text(format!("open loop in {stages}, {mean} on average,"))
+        }
+    }
 }
 
 /// Number of connections, and of the requests in flight on each.
@@ -203,7 +213,7 @@ fn parts(document: &Document) -> Option<Fact> {
 /// The planned end of the run, and the warm-up before it.
 fn extent(plan: &Plan) -> Fact {
     let requests = plan.requests.map(|requests| Fact::counted(requests, "request"));
-    let duration = plan.duration_ns.map(|ns| Fact::text(units::plain_duration(ns)));
+    let duration = plan.length_ns().map(|ns| Fact::text(units::plain_duration(ns)));
     let extent = match (requests, duration) {
         (Some(requests), Some(duration)) => requests.then(&format!(" or {}", duration.text)),
         (Some(extent), None) | (None, Some(extent)) => extent,
@@ -223,7 +233,7 @@ pub(crate) fn interruption(document: &Document) -> Option<String> {
 fn early_end(document: &Document) -> String {
     if let Some(Aborted { condition, at_s, measured, .. }) = &document.run.aborted {
         let at = units::duration_of_seconds(*at_s);
-        let of = document.plan.duration_ns.map(|ns| format!(" of {}", units::plain_duration(ns)));
+        let of = document.plan.length_ns().map(|ns| format!(" of {}", units::plain_duration(ns)));
         let of = of.unwrap_or_default();
         return format!("aborted after {at}{of} by the condition '{condition}': {measured}");
     }
@@ -252,7 +262,7 @@ fn early_end(document: &Document) -> String {
         return format!("interrupted {when}: nothing was measured");
     }
     let measured = units::duration_of_seconds(window_s);
-    match document.plan.duration_ns {
+    match document.plan.length_ns() {
         Some(ns) if window_s >= ns as f64 / 1e9 => {
             "interrupted after the window: all of it was measured".to_owned()
         }

@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
+use weir_result::Document;
 use weir_result::document::{Metric, NameSection, Summary};
 use weir_result::quantile::{Bound, Quantile, least_count};
-use weir_result::{Document, Load};
 use weir_text::setting::VERBOSE;
 use weir_text::units::{self, DurationColumn};
 
@@ -34,9 +34,9 @@ pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) 
     let columns = ["requests", "failed"].into_iter().chain(has_open.then_some("open"));
     let columns = columns.chain(["requests/s"]).chain(COLUMNS.map(|(title, _)| title));
     let mut table = Table::new(TableKind::Names, "Requests by name", columns, rows);
-    table.caption = match document.plan.load {
-        Load::OpenLoop { .. } => "(response time)".to_owned(),
-        Load::ClosedLoop => "(service time)".to_owned(),
+    table.caption = match document.plan.load.is_open_loop() {
+        true => "(response time)".to_owned(),
+        false => "(service time)".to_owned(),
     };
     table.legend = legend(document, &shown);
     table.legend.retain(|note| !is_explained(note, explained));
@@ -45,9 +45,9 @@ pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) 
 
 /// Returns the time of the load's headline: from the planned send, in a closed loop from the send.
 fn time_of<'d>(document: &Document, name: &'d NameSection) -> &'d Metric {
-    match document.plan.load {
-        Load::OpenLoop { .. } => &name.response_time,
-        Load::ClosedLoop => &name.service_time,
+    match document.plan.load.is_open_loop() {
+        true => &name.response_time,
+        false => &name.service_time,
     }
 }
 

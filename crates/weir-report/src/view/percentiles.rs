@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
+use weir_result::Document;
 use weir_result::document::{Metric, PercentileValue, Summary, UnsupportedPercentile};
 use weir_result::quantile::{Bound, Quantile, has_beyond, least_count};
-use weir_result::{Document, Load};
 use weir_text::setting::REQUESTS;
 use weir_text::units::{self, DurationColumn};
 
@@ -53,9 +53,9 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
 pub(super) fn of_load(document: &Document) -> Vec<(&'static str, &Metric)> {
     let latency = &document.latency;
     let service = ("service time", &latency.service_time);
-    match document.plan.load {
-        Load::OpenLoop { .. } => vec![("response time", &latency.response_time), service],
-        Load::ClosedLoop => vec![service],
+    match document.plan.load.is_open_loop() {
+        true => vec![("response time", &latency.response_time), service],
+        false => vec![service],
     }
 }
 
@@ -67,9 +67,9 @@ pub(super) type TitledTimes<'d> = (&'static str, Cow<'d, Summary>);
 fn columns(document: &Document) -> Vec<TitledTimes<'_>> {
     let mut times = of_load(document);
     let ok = &times[0].1.ok;
-    times.push(match document.plan.load {
-        Load::OpenLoop { .. } => ("send lag", &document.latency.send_lag),
-        Load::ClosedLoop => ("first byte", &document.latency.first_byte),
+    times.push(match document.plan.load.is_open_loop() {
+        true => ("send lag", &document.latency.send_lag),
+        false => ("first byte", &document.latency.first_byte),
     });
     let columns = times.into_iter().map(|(title, of)| (title, Cow::Borrowed(of.headline())));
     let mut columns: Vec<TitledTimes<'_>> = columns.collect();

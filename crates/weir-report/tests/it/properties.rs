@@ -180,7 +180,7 @@ proptest! {
         let digits: Vec<usize> =
             (0..written.len()).filter(|at| written[*at].is_ascii_digit()).collect();
         written[*at.get(&digits)] = digit;
-        if let Ok(document) = weir_verdict::from_json(&written) {
+        if let Ok(document) = Document::from_json(&written) {
             let options = TextOptions {
                 colour: true,
                 histogram: Some(Bars::Blocks),
@@ -198,7 +198,7 @@ proptest! {
         let mut out = Vec::new();
         json::write(&document, &mut out).expect("writing to memory");
         prop_assert_eq!(out.last(), Some(&b'\n'));
-        let loaded = weir_verdict::from_json(&out).expect("what is written can be read");
+        let loaded = Document::from_json(&out).expect("what is written can be read");
         prop_assert!(loaded == document, "{loaded:?} is not {document:?}");
     }
 }

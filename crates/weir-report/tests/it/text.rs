@@ -52,7 +52,7 @@ fn golden(name: &str, document: &Document, options: &TextOptions) {
     }
     let expected = std::fs::read_to_string(&path).expect("UPDATE_GOLDEN=1 makes it");
     assert!(printed == expected, "{name} changed:\n{printed}\ninstead of:\n{expected}");
-    let loaded = weir_verdict::from_json(&json(document)).expect("what is written can be read");
+    let loaded = Document::from_json(&json(document)).expect("what is written can be read");
     assert_eq!(print(&loaded, options), printed, "{name} reads otherwise once loaded");
 }
 
@@ -188,7 +188,8 @@ fn findings_that_change_no_number_by_a_factor_are_folded() {
 #[test]
 fn steps_name_where_the_target_fell_behind() {
     let mut document = fine(Fixture::open_loop(20_000)).evidence().document();
-    document.plan.stages = weir_result::parse_stages("1s@100,1s@200,1s@300").expect("stages");
+    let stages = weir_result::parse_stages("1s@100,1s@200,1s@300").expect("stages");
+    document.plan.load = Load::in_stages(stages, Arrivals::Uniform);
     let whole = document.latency.response_time.ok.clone();
     let stage = |nth: u64, completed: u64, by: LimitedBy| StageSection {
         load: format!("1 s at {}/s", 100 * nth),
@@ -502,7 +503,7 @@ fn a_number_of_requests() {
 #[test]
 fn tiny_rate() {
     let rate = Rate { numerator: 1, denominator: 2 };
-    let load = Load::OpenLoop { rate, arrivals: Arrivals::Poisson { seed: 42 } };
+    let load = Load::constant(rate, Arrivals::Poisson { seed: 42 });
     let fixture = Fixture::new(load).spread(5, MS, 5 * MS).open(1, 1).with(|parts| {
         parts.given.plan.threads = 1;
     });

@@ -19,7 +19,7 @@ counters! {
     stored ConnectionsSection;
 
     /// Connections requested.
-    counter requested: u64 => rules::sum, #[serde(alias = "asked")];
+    counter requested: u64 => rules::sum;
     /// Of `requested`: open at t0.
     counter open_at_t0: u64 => rules::sum;
     /// Greatest number open at once; with several workers the sum of each one's greatest.

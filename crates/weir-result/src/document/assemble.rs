@@ -14,7 +14,7 @@ use super::{
 use crate::counters::ByOutcome;
 use crate::evidence::ClientHealth;
 use crate::measurements::Measurements;
-use crate::plan::{Load, Part, Plan};
+use crate::plan::{Part, Plan};
 
 /// Parts that a document is made of.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +73,7 @@ impl Unjudged {
             Tool { name: "weir".to_owned(), version: given.environment.weir_version.clone() };
         let mut measurements = parts.measurements;
         measurements.sent.returned += parts.preflight_returned;
-        if given.plan.load == Load::ClosedLoop {
+        if !given.plan.load.is_open_loop() {
             keep_both_times(&mut measurements);
         }
         let recorded = Recorded {

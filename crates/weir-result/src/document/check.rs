@@ -10,7 +10,7 @@ use super::recorded::Recorded;
 use crate::counters::{DestinationCounts, MessageShare, NameCounts, Slice, StageLags, TlsCounts};
 use crate::histogram::Histogram;
 use crate::measurements::Measurements;
-use crate::plan::{Load, Plan};
+use crate::plan::Plan;
 
 /// Numbers that do not add up: a fault of this program, exit code 70, and no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +29,7 @@ pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvari
         check_handshakes(tls, &measurements.tls_handshake)?;
     }
     check_classes(measurements)?;
-    if matches!(plan.load, Load::OpenLoop { .. }) {
+    if plan.load.is_open_loop() {
         check_lags(measurements)?;
     }
     check_slices(measurements)?;

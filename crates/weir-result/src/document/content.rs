@@ -1,6 +1,6 @@
 //! The document: all its sections.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::{
     AssertionResult, DeparturesSection, Environment, FleetSection, Latency, MessagesSection,
@@ -15,18 +15,14 @@ use crate::counters::{
 use crate::evidence::ClientHealth;
 use crate::plan::Plan;
 
-/// Version of the document's schema that this program writes, and the newest that it reads.
-pub const SCHEMA_VERSION: u32 = 3;
-
-/// Oldest version whose documents differ in names alone, which serde knows as aliases.
-pub(super) const RENAMED_FROM: u32 = 2;
+/// Version of the document's schema that this program writes and reads.
+pub const SCHEMA_VERSION: u32 = 4;
 
 /// Result of a run: one JSON document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document {
     /// Version of this schema; a changed meaning is a new version.
-    #[serde(deserialize_with = "as_this_version")]
     pub schema_version: u32,
     /// Program that wrote the document.
     pub tool: Tool,
@@ -119,12 +115,6 @@ pub struct Document {
     pub fleet: Option<FleetSection>,
     /// Notes attached to the finished run.
     pub notes: Vec<Note>,
-}
-
-/// Reads a version; one with other names alone becomes this one.
-fn as_this_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    let found = u32::deserialize(deserializer)?;
-    Ok(if found >= RENAMED_FROM { found.max(SCHEMA_VERSION) } else { found })
 }
 
 impl Document {

@@ -12,7 +12,7 @@ use super::fleet::AgentSection;
 use super::parts::{PartCounts, PartSection, SendMethod};
 use super::throughput::window_ns;
 use crate::counters::Phases;
-use crate::plan::{Load, Plan};
+use crate::plan::Plan;
 
 impl PartSection {
     /// Returns the parts that a document consists of; none if it is of a whole run.
@@ -103,9 +103,9 @@ impl Document {
     /// Planned rate of the parts that the document covers, as reports print it; `None` in a closed
     /// loop.
     pub fn offered_in_words(&self) -> Option<String> {
-        let Load::OpenLoop { rate, .. } = self.plan.load else { return None };
+        let rate = self.plan.load.rate()?;
         let share = self.share();
-        if self.plan.replay.is_some() {
+        if self.plan.load.log().is_some() {
             return Some(format!("{} on average", units::rate(share * rate.rps())));
         }
         Some(if share < 1.0 { units::rate(share * rate.rps()) } else { rate.to_string() })

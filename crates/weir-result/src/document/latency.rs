@@ -10,7 +10,7 @@ use crate::counters::ByOutcome;
 use crate::histogram::decode;
 use crate::histogram::{Exact, Histogram};
 use crate::measurements::Measurements;
-use crate::plan::{Load, Plan};
+use crate::plan::Plan;
 
 /// Declares a section of times. Each field has the name of its times in [`Measurements`], and
 /// stores them by [`StoredTimes`]; sums and names are of the same list.
@@ -156,9 +156,9 @@ impl Latency {
             .map(|column| Intervals::of_slices(response, slices, column, window_s))
             // The slices of a load that changes are no samples of one distribution.
             .map(|all| if plan.is_one_load() { all } else { all.support_only() });
-        let of_service = |intervals: &Intervals| match plan.load {
-            Load::ClosedLoop => intervals.clone(),
-            Load::OpenLoop { .. } => intervals.support_only(),
+        let of_service = |intervals: &Intervals| match plan.load.is_open_loop() {
+            false => intervals.clone(),
+            true => intervals.support_only(),
         };
         let service = &measurements.service_time;
         let mut latency = Latency::store(measurements);

@@ -8,12 +8,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use weir_text::setting::OUTPUT;
 
-use super::assemble::derive;
 use super::check::{BrokenInvariant, check};
-use super::content::RENAMED_FROM;
 use super::recorded::Recorded;
-use super::unjudged::Unjudged;
-use super::{Document, SCHEMA_VERSION, Verdict};
+use super::{Document, SCHEMA_VERSION};
 use crate::shape::{self, ShapeError};
 use weir_text::{brief, brief_json, printable};
 
@@ -53,19 +50,13 @@ pub enum LoadError {
     /// JSON, but not a document.
     #[error("it is JSON, but not a document of weir: it has no schema_version")]
     NotADocument,
-    /// A document from a newer program.
+    /// A document of another program.
     #[error(
-        "its schema version is {found}, this program reads up to {SCHEMA_VERSION}: use the \
-             weir that wrote it"
+        "its schema version is {found}, this program reads {SCHEMA_VERSION}: use the weir that \
+         wrote it"
     )]
-    Newer {
+    OtherVersion {
         /// Its schema version.
-        found: u64,
-    },
-    /// A schema version that never existed.
-    #[error("there is no schema version {found}")]
-    NoSuchVersion {
-        /// The version given.
         found: u64,
     },
     /// A field is missing, unknown or of another type, or holds a broken histogram.
@@ -85,24 +76,12 @@ pub enum LoadError {
     Broken(BrokenInvariant),
 }
 
-/// A document as it was read.
-#[derive(Clone, Debug)]
-pub enum Stored {
-    /// One of this schema, with the verdict that it was given.
-    Current(Box<Document>),
-    /// One of an older schema. Everything derived is derived again from its histograms; the verdict
-    /// and the results of its assertions are missing.
-    Older {
-        /// The document.
-        document: Box<Unjudged>,
-        /// Its assertions, as they were given.
-        assertions: Vec<String>,
-    },
-}
-
-impl Stored {
-    /// Reads a document from a file.
-    pub fn load(path: impl AsRef<Path>) -> Result<Stored, LoadError> {
+impl Document {
+    /// Reads a document from a file, with the verdict that it was given.
+    ///
+    /// # Errors
+    /// The reason why the file is no document.
+    pub fn load(path: impl AsRef<Path>) -> Result<Document, LoadError> {
         let path = path.as_ref();
         let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
         let file = File::open(path).map_err(unreadable)?;
@@ -116,29 +95,32 @@ impl Stored {
         match count > limit {
             true if found.is_file() => Err(LoadError::TooLong { bytes: count }),
             true => Err(LoadError::Endless),
-            false => Stored::from_json(&bytes),
+            false => Document::from_json(&bytes),
         }
     }
 
     /// Reads a document from JSON text, and checks that it adds up.
-    pub fn from_json(bytes: &[u8]) -> Result<Stored, LoadError> {
-        let value: Value = serde_json::from_slice(bytes).map_err(LoadError::NotJson)?;
-        if check_numbers(&value)? < RENAMED_FROM {
-            return of_older(value);
-        }
-        drop(value);
+    ///
+    /// # Errors
+    /// The reason why the text is no document.
+    pub fn from_json(bytes: &[u8]) -> Result<Document, LoadError> {
+        check_numbers(&serde_json::from_slice(bytes).map_err(LoadError::NotJson)?)?;
         // Parsed again from the text, so that an error has line and column.
         let document: Document = shape::from_slice(bytes).map_err(LoadError::Shape)?;
-        checked(&document)?;
-        Ok(Stored::Current(Box::new(document)))
+        document.check()?;
+        Ok(document)
     }
-}
 
-impl Document {
     /// Checks a document that was read from this value as part of another.
     pub(crate) fn check_as_read(&self, value: &Value) -> Result<(), LoadError> {
         check_numbers(value)?;
-        checked(self).map(|_| ())
+        self.check()
+    }
+
+    /// Checks that the numbers add up.
+    fn check(&self) -> Result<(), LoadError> {
+        let recorded = Recorded::of_document(self).map_err(LoadError::Content)?;
+        check(&self.plan, &recorded).map_err(LoadError::Broken)
     }
 }
 
@@ -160,48 +142,19 @@ const COUNTED: [&str; 14] = [
     "series",
 ];
 
-/// Returns the schema version of a document, after checking it and the range of the counts.
-fn check_numbers(value: &Value) -> Result<u32, LoadError> {
+/// Checks the schema version of a document, and the range of its counts.
+fn check_numbers(value: &Value) -> Result<(), LoadError> {
     let found = value.get("schema_version").and_then(Value::as_u64);
     let found = found.ok_or(LoadError::NotADocument)?;
-    let version = match u32::try_from(found) {
-        Ok(0) => return Err(LoadError::NoSuchVersion { found }),
-        Ok(version) if version <= SCHEMA_VERSION => version,
-        _ => return Err(LoadError::Newer { found }),
-    };
+    if found != u64::from(SCHEMA_VERSION) {
+        return Err(LoadError::OtherVersion { found });
+    }
     for section in COUNTED {
         if let Some(place) = value.get(section).and_then(|part| out_of_range(part, section)) {
             return Err(LoadError::Number { place });
         }
     }
-    Ok(version)
-}
-
-/// Returns the records of a document, which add up.
-fn checked(document: &Document) -> Result<Recorded, LoadError> {
-    let recorded = Recorded::of_document(document).map_err(LoadError::Content)?;
-    check(&document.plan, &recorded).map_err(LoadError::Broken)?;
-    Ok(recorded)
-}
-
-/// Converts a document of an older schema.
-fn of_older(mut value: Value) -> Result<Stored, LoadError> {
-    let mut assertions = Vec::new();
-    if let Some(fields) = value.as_object_mut() {
-        fields.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
-        let verdict = serde_json::to_value(Verdict::default()).expect("a verdict is JSON");
-        fields.insert("verdict".to_owned(), verdict);
-        if let Some(Value::Array(results)) = fields.remove("assertions") {
-            let texts = results.iter().filter_map(|result| result.get("assertion")?.as_str());
-            assertions.extend(texts.map(str::to_owned));
-        }
-    }
-    // Through text: a reader of values would compile every type's reading once more.
-    let text = serde_json::to_vec(&value).expect("JSON is text");
-    let document: Document = shape::from_slice(&text).map_err(LoadError::Shape)?;
-    let recorded = Recorded::of_document(&document).map_err(LoadError::Content)?;
-    let derived = derive(document, &recorded).map_err(LoadError::Broken)?;
-    Ok(Stored::Older { document: Box::new(derived), assertions })
+    Ok(())
 }
 
 /// Returns the place of a whole number above [`COUNT_MAX`], if there is one. Sums may be greater:

@@ -17,7 +17,7 @@ use super::recorded::Recorded;
 use super::unjudged::Unjudged;
 use super::{ClientUsage, Document, Note, PartWindow, ProveClientSection, Run, SelfcheckSection};
 use crate::measurements::Measurements;
-use crate::plan::{Part, Plan};
+use crate::plan::{DueTimes, Part, Plan};
 use crate::slices::{align_slices, can_align};
 use weir_text::units;
 
@@ -50,7 +50,7 @@ pub enum MergeError {
         first: u32,
         /// Number of the part that differs.
         part: u32,
-        /// Field of the plan: `load.rate.numerator`.
+        /// Field of the plan: `load.due`.
         field: String,
         /// Its value in the first part.
         ours: String,
@@ -229,7 +229,10 @@ fn shown(value: &Value) -> String {
     match value {
         Value::Null => "absent".to_owned(),
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other => match serde_json::from_value::<DueTimes>(other.clone()) {
+            Ok(due) => due.to_string(),
+            Err(_) => other.to_string(),
+        },
     }
 }
 

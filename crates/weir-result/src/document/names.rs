@@ -12,7 +12,7 @@ use super::rates::per_second;
 use crate::absent::is_default;
 use crate::counters::{NameCounts, NamedSlice, Outcomes, Slice};
 use crate::measurements::Measurements;
-use crate::plan::{Load, Plan};
+use crate::plan::Plan;
 
 /// Results of the requests with one name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -118,9 +118,9 @@ impl NameSection {
             .map(|column| Intervals::of_slices(&counts.response_time, slices, column, window_s))
             // The slices of a load that changes are no samples of one distribution.
             .map(|all| if plan.is_one_load() { all } else { all.support_only() });
-        let of_service = |intervals: &Intervals| match plan.load {
-            Load::ClosedLoop => intervals.clone(),
-            Load::OpenLoop { .. } => intervals.support_only(),
+        let of_service = |intervals: &Intervals| match plan.load.is_open_loop() {
+            false => intervals.clone(),
+            true => intervals.support_only(),
         };
         let completed = RateInterval::of(slices, window_ns, |slice| slice.completed);
         NameSection {

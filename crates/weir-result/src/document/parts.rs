@@ -50,10 +50,10 @@ pub struct PartSection {
     pub environment: Environment,
     /// Verdict on the part alone.
     pub verdict: Verdict,
-    /// I/O engine and send strategy of the part; absent in older documents.
+    /// I/O engine and send strategy of the part; absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sends_by: Option<SendMethod>,
-    /// Counts of the part alone; absent in older documents.
+    /// Counts of the part alone; absent if they are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<PartCounts>,
     /// The server as this part watched it; absent if it did not.

@@ -43,8 +43,7 @@ pub struct Run {
     /// The command line, word by word, with `[redacted]` for credentials.
     pub command: Option<Vec<String>>,
     /// Specification of the run, as `weir --print-spec` writes it and `weir --spec` runs it, with
-    /// `[redacted]` for credentials and without the content of files; absent in merged documents
-    /// and in those of earlier versions.
+    /// `[redacted]` for credentials and without the content of files; absent in merged documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<serde_json::Value>,
     /// Files that the run read; absent if there were none.
@@ -55,7 +54,7 @@ pub struct Run {
     pub annotations: BTreeMap<String, String>,
     /// SHA-256 of the plan, in hexadecimal: of its JSON without blanks, the names of each object in
     /// ascending order, with 0 for `request.wire_bytes`, which depends on the secrets; absent in
-    /// documents of earlier versions.
+    /// merged documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_sha256: Option<String>,
     /// Response of the URL before the load, if a preflight was sent.

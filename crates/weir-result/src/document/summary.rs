@@ -70,7 +70,7 @@ pub struct PercentileValue {
     pub support: Option<f64>,
     /// True if the support is below 10, so that the interval covers the true value less often than
     /// in 95% of runs. Reports mark it with `~`.
-    #[serde(default, alias = "weak", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imprecise: bool,
 }
 

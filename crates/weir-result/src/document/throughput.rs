@@ -4,7 +4,7 @@ use super::rates::{per_second, seconds};
 use super::recorded::Recorded;
 use super::{Phases, RateInterval, Throughput};
 use crate::counters::Slice;
-use crate::plan::{Arrivals, Load, Plan};
+use crate::plan::{Arrivals, Plan};
 
 impl Throughput {
     /// Computes the rates of the `share` of the plan's load that was recorded.
@@ -15,10 +15,7 @@ impl Throughput {
         let is_cut = measurements.interrupted || stopped;
         let window_ns = window_ns(plan, is_cut, &recorded.phases);
         let slices = &measurements.slices;
-        let offered_rps = match plan.load {
-            Load::OpenLoop { rate, .. } => Some(share * rate.rps()),
-            Load::ClosedLoop => None,
-        };
+        let offered_rps = plan.load.rate().map(|rate| share * rate.rps());
         let interval = |count: fn(&Slice) -> u64| {
             // The slices of a load that changes are no samples of one distribution.
             let is_one_load = plan.is_one_load();
@@ -55,16 +52,13 @@ pub(super) fn window_ns(plan: &Plan, is_cut: bool, phases: &[Phases]) -> u64 {
 
 /// End of the window by the plan, in nanoseconds from t0.
 pub(super) fn planned_ns(plan: &Plan) -> Option<u64> {
-    plan.duration_ns.into_iter().chain(by_count_ns(plan)).min()
+    plan.length_ns().into_iter().chain(by_count_ns(plan)).min()
 }
 
 /// Duration of a number of evenly spaced requests: that many gaps.
 fn by_count_ns(plan: &Plan) -> Option<u64> {
-    let (Load::OpenLoop { rate, arrivals: Arrivals::Uniform }, Some(requests)) =
-        (plan.load, plan.requests)
-    else {
-        return None;
-    };
-    let billions = u128::from(requests) * u128::from(rate.denominator) * 1_000_000_000;
+    let is_even = plan.load.arrivals() == Some(Arrivals::Uniform);
+    let rate = plan.load.constant_rate().filter(|_| is_even)?;
+    let billions = u128::from(plan.requests?) * u128::from(rate.denominator) * 1_000_000_000;
     u64::try_from(billions / u128::from(rate.numerator)).ok()
 }

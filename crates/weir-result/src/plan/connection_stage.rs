@@ -18,7 +18,6 @@ const EXAMPLE: &str = "write stages as in 30s@c=10,1m@c=10..500";
 /// the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct ConnectionStage {
     /// Length in nanoseconds, at least 1.
     pub duration_ns: u64,

@@ -27,6 +27,8 @@ pub struct ReplayPlan {
     pub lines: u64,
     /// Number of its requests that are sent.
     pub requests: u64,
+    /// Length of the replay in nanoseconds: the window.
+    pub window_ns: u64,
     /// Factor by which the times are faster than those of the log: `2x`.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub speed: Speed,
@@ -51,18 +53,17 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl ReplayPlan {
-    /// Returns the mean rate over a window of `window_ns`, to a thousandth per second.
-    pub fn mean_rate(&self, window_ns: u64) -> Rate {
-        rounded_rate(self.requests as f64 / (window_ns.max(1) as f64 / 1e9))
+    /// Returns the mean rate, to a thousandth per second.
+    pub fn mean_rate(&self) -> Rate {
+        rounded_rate(self.requests as f64 / (self.window_ns.max(1) as f64 / 1e9))
     }
 
     /// Returns the load in words: `replay of access.log, 12,345 requests in 60 s, at 2x`.
-    pub fn in_words(&self, window_ns: Option<u64>) -> String {
+    pub fn in_words(&self) -> String {
         let noun = if self.requests == 1 { "request" } else { "requests" };
-        let mut text = format!("replay of {}, {} {noun}", self.name, units::count(self.requests));
-        if let Some(window_ns) = window_ns {
-            text.push_str(&format!(" in {}", units::plain_duration(window_ns)));
-        }
+        let (requests, length) =
+            (units::count(self.requests), units::plain_duration(self.window_ns));
+        let mut text = format!("replay of {}, {requests} {noun} in {length}", self.name);
         if self.speed != Speed::default() {
             text.push_str(&format!(", at {}", self.speed));
         }
@@ -166,12 +167,15 @@ mod tests {
 
     #[test]
     fn the_load_has_words() {
-        let mut plan =
-            ReplayPlan { name: "access.log".to_owned(), requests: 12_345, ..ReplayPlan::default() };
-        let minute = Some(60_000_000_000);
-        assert_eq!(plan.in_words(minute), "replay of access.log, 12,345 requests in 60 s");
+        let mut plan = ReplayPlan {
+            name: "access.log".to_owned(),
+            requests: 12_345,
+            window_ns: 60_000_000_000,
+            ..ReplayPlan::default()
+        };
+        assert_eq!(plan.in_words(), "replay of access.log, 12,345 requests in 60 s");
         plan.speed = "2x".parse().expect("a speed");
-        assert_eq!(plan.in_words(None), "replay of access.log, 12,345 requests, at 2x");
-        assert_eq!(plan.mean_rate(60_000_000_000).to_string(), "205.75/s");
+        assert_eq!(plan.in_words(), "replay of access.log, 12,345 requests in 60 s, at 2x");
+        assert_eq!(plan.mean_rate().to_string(), "205.75/s");
     }
 }

@@ -18,12 +18,13 @@ const SLOTS_MAX: u128 = 1_000_000_000;
 /// Example for messages.
 const EXAMPLE: &str = "write stages as in 30s@1k,1m@1k..5k,10s@50x200";
 
-/// A stage of an open loop. The rate goes in a straight line from the first to the second.
+/// A part of a rate over time, such as a stage. The rate goes in a straight line from the first to
+/// the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// Length in nanoseconds, at least 1.
+    /// Length in nanoseconds, at least 1; absent if the part has no end, which is `u64::MAX`.
+    #[serde(default = "endless", skip_serializing_if = "is_endless")]
     pub duration_ns: u64,
     /// Rate of arrivals at its start; its numerator may be 0.
     pub from: Rate,
@@ -32,6 +33,15 @@ pub struct Stage {
     /// Requests of each arrival, at least 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub burst: u32,
+}
+
+fn endless() -> u64 {
+    u64::MAX
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_endless(duration_ns: &u64) -> bool {
+    *duration_ns == u64::MAX
 }
 
 fn one() -> u32 {
@@ -44,6 +54,16 @@ fn is_one(burst: &u32) -> bool {
 }
 
 impl Stage {
+    /// Returns the part with a rate that never changes.
+    pub fn endless(rate: Rate) -> Stage {
+        Stage { duration_ns: u64::MAX, from: rate, to: rate, burst: 1 }
+    }
+
+    /// True if the part has no end.
+    pub fn is_endless(&self) -> bool {
+        is_endless(&self.duration_ns)
+    }
+
     /// Returns the mean rate of requests per second.
     pub fn mean_rps(&self) -> f64 {
         (self.from.rps() + self.to.rps()) / 2.0 * f64::from(self.burst)

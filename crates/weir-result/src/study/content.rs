@@ -11,7 +11,7 @@ use super::trial::Trial;
 use crate::document::{Document, Note, Tool};
 
 /// Version of the study's schema that this program writes, and the newest that it reads.
-pub const STUDY_VERSION: u32 = 1;
+pub const STUDY_VERSION: u32 = 2;
 
 /// A study: several runs for one question. One JSON document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -88,7 +88,7 @@ pub struct Cell {
     pub name: String,
     /// Command line of one run, word by word, with `[redacted]` for credentials.
     pub words: Vec<String>,
-    /// Specification of one run, as in its document; absent in studies of earlier versions.
+    /// Specification of one run, as in its document; absent if the name of a file is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<serde_json::Value>,
     /// Values of the factors, in their order; empty if there are none.

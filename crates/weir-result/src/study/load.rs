@@ -38,12 +38,12 @@ pub enum StudyError {
     /// The document of a single run.
     #[error("it is the document of one run, not a study")]
     SingleRun,
-    /// A study from a newer program.
+    /// A study of another program.
     #[error(
-        "its study version is {found}, this program reads up to {STUDY_VERSION}: use the weir that \
-         wrote it"
+        "its study version is {found}, this program reads {STUDY_VERSION}: use the weir that wrote \
+         it"
     )]
-    Newer {
+    OtherVersion {
         /// Its version.
         found: u64,
     },
@@ -92,8 +92,8 @@ impl Study {
         match value.get("study_version").and_then(Value::as_u64) {
             None if value.get("schema_version").is_some() => return Err(StudyError::SingleRun),
             None => return Err(StudyError::NotAStudy),
-            Some(found) if found > u64::from(STUDY_VERSION) => {
-                return Err(StudyError::Newer { found });
+            Some(found) if found != u64::from(STUDY_VERSION) => {
+                return Err(StudyError::OtherVersion { found });
             }
             Some(_) => {}
         }

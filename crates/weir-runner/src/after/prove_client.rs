@@ -78,7 +78,7 @@ pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
 /// When the machine fails under one of them.
 pub(crate) fn prove(job: &Job, interrupts: &Interrupts) -> Result<Option<ProveClientSection>> {
     let threads = (job.plan.threads, job.plan.threads + 1);
-    let window_ns = (job.plan.duration_ns.unwrap_or_default() / SHARE).max(1);
+    let window_ns = (job.plan.length_ns().unwrap_or_default() / SHARE).max(1);
     let (mut pairs, mut dropped) = (Vec::new(), 0);
     for _ in 0..PAIRS {
         let mut run = |threads| shortly(job, threads, window_ns, &mut dropped, interrupts);

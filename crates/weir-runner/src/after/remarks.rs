@@ -91,7 +91,7 @@ fn not_resumed(measurements: &Measurements) -> Option<Note> {
 fn gave_up(job: &Job, outcome: &LoadOutcome) -> Option<Note> {
     let plan = &job.plan;
     let never_sent = outcome.parts.measurements.outcomes.never_sent;
-    if plan.duration_ns.is_some()
+    if plan.length_ns().is_some()
         || plan.is_until_signal()
         || outcome.signal.is_some()
         || never_sent == 0

@@ -8,7 +8,7 @@ use std::time::Duration;
 use weir_engine::{Control, Ending, Job, RunError};
 use weir_io::{Clock, Waker};
 use weir_result::document::Probed;
-use weir_result::{ConnectionPlan, Load, Plan, StampChoice};
+use weir_result::{ConnectionPlan, Plan, StampChoice};
 
 use crate::interrupts::Interrupts;
 use crate::run::{health, trial};
@@ -66,7 +66,6 @@ fn attempt(job: &Arc<Job>, interrupts: &Interrupts) -> Result<(Probed, bool), Ru
 fn single(job: &Job, requests: u64) -> Job {
     let single = trial::single(job);
     let plan = Plan {
-        load: Load::ClosedLoop,
         warmup_ns: 0,
         duration_ns: None,
         requests: Some(requests),
@@ -83,8 +82,8 @@ fn single(job: &Job, requests: u64) -> Job {
 
 /// Number of requests of the probe, at most the load's; `None` if the load has too few.
 fn requests(plan: &Plan) -> Option<u64> {
-    let by_rate = match (plan.load, plan.duration_ns) {
-        (Load::OpenLoop { rate, .. }, Some(span_ns)) => (rate.rps() * span_ns as f64 / 1e9) as u64,
+    let by_rate = match (plan.load.rate(), plan.length_ns()) {
+        (Some(rate), Some(span_ns)) => (rate.rps() * span_ns as f64 / 1e9) as u64,
         _ => u64::MAX,
     };
     let of_load = by_rate.min(plan.requests.unwrap_or(u64::MAX));
@@ -93,16 +92,15 @@ fn requests(plan: &Plan) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use weir_result::{Arrivals, Rate};
+    use weir_result::{Arrivals, Load, Rate};
 
     use super::*;
 
     #[test]
     fn no_more_requests_than_the_load_has() {
         let check = |rate: Option<u64>, duration_ns, limit, expected| {
-            let load = rate.map_or(Load::ClosedLoop, |numerator| Load::OpenLoop {
-                rate: Rate { numerator, denominator: 1 },
-                arrivals: Arrivals::Uniform,
+            let load = rate.map_or(Load::closed_loop(), |numerator| {
+                Load::constant(Rate { numerator, denominator: 1 }, Arrivals::Uniform)
             });
             let plan = Plan { load, duration_ns, requests: limit, ..Plan::default() };
             assert_eq!(requests(&plan), expected, "{rate:?} {duration_ns:?} {limit:?}");

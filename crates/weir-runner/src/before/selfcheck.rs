@@ -67,7 +67,7 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         url: format!("http://{endpoint}/"),
         target: url.target(endpoint),
         request: RequestPlan { wire_bytes: request.bytes().len() as u64, ..RequestPlan::default() },
-        load: Load::OpenLoop { rate: RATE, arrivals: Arrivals::Uniform },
+        load: Load::constant(RATE, Arrivals::Uniform),
         connections,
         connections_max: None,
         in_flight_max: None,
@@ -83,9 +83,7 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         connection: ConnectionPlan::default(),
         part: None,
         list: None,
-        stages: Vec::new(),
         connection_stages: Vec::new(),
-        replay: None,
         ..job.plan.clone()
     };
     Ok(Job { cpus: job.cpus.clone(), ..Job::new(plan, endpoint.clone(), request) })

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use weir_engine::{ListRows, RequestList};
-use weir_result::{Load, Plan};
+use weir_result::Plan;
 use weir_text::setting::{
     CONNECTIONS, CONNECTIONS_MAX, DURATION, IN_FLIGHT, LIST, RATE, SCRIPT, THREADS,
 };
@@ -26,7 +26,7 @@ pub(super) fn check_spec(spec: &RunSpec) -> Result<()> {
     if spec.compat.is_some() {
         bail!("{setting} cannot be used in a run of wrk or wrk2, whose connections are fixed");
     }
-    if load.model == Load::ClosedLoop {
+    if !load.model.is_open_loop() {
         bail!("{setting} needs planned times, which a closed loop has not: give {RATE}");
     }
     if load.connections_max.is_some_and(|most| most <= load.connections) {
@@ -58,7 +58,7 @@ pub(super) fn check_in_flight(plan: &Plan, list: Option<&RequestList>) -> Result
              one: raise it to {threads}, or use {THREADS} {most}"
         );
     }
-    if plan.duration_ns.is_none() && plan.requests.is_none() {
+    if plan.length_ns().is_none() && plan.requests.is_none() {
         bail!(
             "{IN_FLIGHT} cannot be used with {DURATION} 0: requests that are shed are kept to the \
              end; give {DURATION} a length"

@@ -11,8 +11,8 @@ use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_machine::Root;
 use weir_result::document::Input;
 use weir_result::{
-    Arrivals, ConnectionPlan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Note, Plan, Rate,
-    SuccessRule, Target, TlsPlan, check_connection_stages, check_stages,
+    ConnectionPlan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Note, Plan, SuccessRule, Target,
+    TlsPlan, check_connection_stages,
 };
 use weir_text::setting::{
     ABORT, BODY, DURATION, HTTP, IO, LIST, METHOD, PART, PIPELINE, PROVE_CLIENT, RATE, REPLAY,
@@ -264,8 +264,7 @@ fn endpoints(
 /// The fields of a plan that depend on nothing but the specification and the length of its list.
 fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
     let plan = Plan {
-        load: spec.load.model,
-        stages: spec.load.stages.clone(),
+        load: spec.load.model.clone(),
         connection_stages: spec.load.connection_stages.clone(),
         connections: spec.load.connections,
         connections_max: spec.load.connections_max,
@@ -287,12 +286,10 @@ fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
         part: spec.part,
         ..Plan::default()
     };
-    if let Some(Replay { plan: replay, window_ns, .. }) = list.and_then(|it| it.replay.as_ref()) {
-        let (rate, arrivals) = (replay.mean_rate(*window_ns), Arrivals::Uniform);
+    if let Some(Replay { plan: log, .. }) = list.and_then(|it| it.replay.as_ref()) {
         return Plan {
-            replay: Some(replay.clone()),
-            load: Load::OpenLoop { rate, arrivals },
-            duration_ns: Some(*window_ns),
+            load: Load::of_log(log.clone()),
+            duration_ns: None,
             requests: None,
             warmup_ns: 0,
             warmup_is_auto: false,
@@ -365,16 +362,21 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
     open_loop::check_spec(spec)?;
     check_signal_ends(spec)?;
     conditions(spec)?;
-    let is_zero = |rate: Rate| rate.numerator == 0 || rate.denominator == 0;
-    let is_idle = matches!(load.model, Load::OpenLoop { rate, .. } if is_zero(rate));
-    if is_idle || spec.connection.rate.is_some_and(is_zero) {
-        bail!("the rates of requests and of connects are above 0");
+    if spec.connection.rate.is_some_and(|rate| rate.numerator == 0 || rate.denominator == 0) {
+        bail!("the rate of connects is above 0");
     }
-    match (load.stages.is_empty(), load.connection_stages.is_empty()) {
-        (true, true) => Ok(()),
-        (false, true) => check_stages_of(load),
-        (true, false) => check_connection_stages_of(load),
-        (false, false) => bail!("{STAGES} are all rates or all connections"),
+    let has_stages = !load.model.stages().is_empty();
+    load.model
+        .check()
+        .map_err(|why| anyhow!("{}: {why}", if has_stages { STAGES } else { RATE }))?;
+    if load.model.log().is_some() {
+        bail!("{RATE}: the times of a log are those of {REPLAY}: leave them out");
+    }
+    match (has_stages, load.connection_stages.is_empty()) {
+        (false, true) => Ok(()),
+        (true, true) => check_stages_of(load),
+        (false, false) => check_connection_stages_of(load),
+        (true, false) => bail!("{STAGES} are all rates or all connections"),
     }
 }
 
@@ -408,8 +410,8 @@ fn check_replay(spec: &RunSpec) -> Result<()> {
         (SCRIPT, spec.script.is_some()),
         (BODY, spec.request.body.is_some()),
         (METHOD, spec.request.method.is_some()),
-        (RATE, load.model != Load::ClosedLoop && load.stages.is_empty()),
-        (STAGES, !load.stages.is_empty()),
+        (RATE, load.model.constant_rate().is_some()),
+        (STAGES, !load.model.stages().is_empty()),
         (REQUESTS, load.requests.is_some()),
         (PIPELINE, load.pipeline > 1),
         (PROVE_CLIENT, spec.checks.prove_client),
@@ -429,14 +431,10 @@ fn check_replay(spec: &RunSpec) -> Result<()> {
 
 /// Checks that the rest of a load fits its stages.
 fn check_stages_of(load: &LoadSpec) -> Result<()> {
-    check_stages(&load.stages).map_err(|why| anyhow!("{STAGES}: {why}"))?;
-    let Load::OpenLoop { arrivals, .. } = load.model else {
-        bail!("{STAGES} are those of an open loop");
-    };
-    if load.clone().in_stages(load.stages.clone(), arrivals) != *load {
-        bail!("{STAGES}: the rate and the length of the load are not those of its stages");
+    if load.duration_ns.is_some() || load.requests.is_some() {
+        bail!("{STAGES} have a length of their own: leave out {DURATION} and {REQUESTS}");
     }
-    check_warmup_of_stages(load, load.stages[0].from.numerator == 0, "rate")
+    check_warmup_of_stages(load, load.model.stages()[0].from.numerator == 0, "rate")
 }
 
 /// Returns the conditions that end the load early.
@@ -505,11 +503,11 @@ fn check_slots(plan: &Plan) -> Result<()> {
         (None, Some(_)) => ("requests", "shed"),
         (None, None) => return Ok(()),
     };
-    let Load::OpenLoop { rate, .. } = plan.load else { return Ok(()) };
+    let Some(rate) = plan.load.rate() else { return Ok(()) };
     // Enough for a limit; to count the slots of a Poisson plan would walk all of them.
     let of_time = |span_ns: u64| rate.rps() * (span_ns as f64 / 1e9);
     let slots = plan.requests.map(|requests| requests as f64);
-    let Some(slots) = slots.or_else(|| plan.duration_ns.map(of_time)) else { return Ok(()) };
+    let Some(slots) = slots.or_else(|| plan.length_ns().map(of_time)) else { return Ok(()) };
     if slots <= LISTED_SLOTS_MAX as f64 {
         return Ok(());
     }
@@ -541,8 +539,8 @@ fn tls(
 
 /// True if the plan is so small that it may contain no request.
 fn is_sparse(plan: &Plan) -> bool {
-    match (plan.load, plan.duration_ns) {
-        (Load::OpenLoop { rate, .. }, Some(span_ns)) => rate.rps() * (span_ns as f64 / 1e9) < 10.0,
+    match (plan.load.rate(), plan.length_ns()) {
+        (Some(rate), Some(span_ns)) => rate.rps() * (span_ns as f64 / 1e9) < 10.0,
         _ => false,
     }
 }
@@ -585,6 +583,7 @@ fn in_documents(engine: Engine) -> IoEngine {
 #[cfg(test)]
 mod tests {
     use weir_io::ENGINES;
+    use weir_result::{Arrivals, Rate};
 
     use super::*;
 
@@ -622,7 +621,7 @@ mod tests {
             |spec| {
                 let rate = Rate { numerator: 5, denominator: 1 };
                 let arrivals = Arrivals::Uniform;
-                spec.load.model = Load::OpenLoop { rate, arrivals };
+                spec.load.model = Load::constant(rate, arrivals);
                 spec.load.connections_max = Some(10);
             },
             "is not above the number at the start",

@@ -12,7 +12,7 @@ use weir_io::Endpoint;
 use weir_machine::Root;
 use weir_report::dialect::Figures;
 use weir_result::document::{Input, InputRole};
-use weir_result::{Callback, Histogram, Load, Measurements, Note, Plan};
+use weir_result::{Callback, Histogram, Measurements, Note, Plan};
 use weir_script::{
     Calling, Errors, Main, Mode, NO_ENGINE, Options, ScriptError, Statistics, Summary,
 };
@@ -101,9 +101,9 @@ impl Scripts {
             headers: headers.to_vec(),
             args: script.args.clone(),
             sends_both_lengths: spec.compat.is_some(),
-            mode: match spec.load.model {
-                Load::OpenLoop { .. } => Mode::ConstantRate,
-                Load::ClosedLoop => Mode::ClosedLoop,
+            mode: match spec.load.model.is_open_loop() {
+                true => Mode::ConstantRate,
+                false => Mode::ClosedLoop,
             },
             memory_limit_bytes: state_limit(threads.into()),
             calling: Arc::clone(&calling),

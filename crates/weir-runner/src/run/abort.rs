@@ -33,7 +33,7 @@ impl AbortWatch {
         let of = |condition| HeldCondition { condition, values: VecDeque::new(), held_ns: 0 };
         AbortWatch {
             conditions: conditions.into_iter().map(of).collect(),
-            window_ns: plan.duration_ns,
+            window_ns: plan.length_ns(),
             aborted: None,
         }
     }

@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use weir_engine::{Control, Job, LiveMessage, ScriptFailure};
 use weir_io::{Clock, Waker};
 use weir_machine::{Memory, Root};
+use weir_result::Plan;
 use weir_result::document::{ClientUsage, DocumentParts, NetworkSection};
-use weir_result::{Load, Plan};
 use weir_sys::{CpuTime, Signal};
 use weir_verdict::AbortCondition;
 
@@ -160,7 +160,7 @@ fn follow(
     let _usual = weir_sys::lower_priority();
     // In a closed loop workers may never rest, and the picture would stand still. A condition has
     // to end a load that leaves no CPU idle too.
-    if matches!(plan.load, Load::OpenLoop { .. }) && abort.is_empty() {
+    if plan.load.is_open_loop() && abort.is_empty() {
         let _usual = weir_sys::run_when_idle();
     }
     live::follow(plan, messages, observer, |interval| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use weir_engine::{Extras, Job};
-use weir_result::{ConnectionPlan, HttpPlan, Plan};
+use weir_result::{ConnectionPlan, HttpPlan, Load, Plan};
 
 use crate::interrupts::Interrupts;
 use crate::observer::Silent;
@@ -25,13 +25,13 @@ pub(crate) fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Load
     Ok(interrupts.received().is_none().then_some(outcome))
 }
 
-/// Returns the job with one connection of one thread, without rows and optional measurements. Its
-/// load is neither in stages nor a replayed log.
+/// Returns the job with one connection of one thread, without rows and optional measurements. It
+/// is a closed loop, as long as the load.
 pub(crate) fn single(job: &Job) -> Job {
     let plan = Plan {
-        stages: Vec::new(),
+        load: Load::closed_loop(),
         connection_stages: Vec::new(),
-        replay: None,
+        duration_ns: job.plan.length_ns(),
         connections: 1,
         connections_max: None,
         in_flight_max: None,

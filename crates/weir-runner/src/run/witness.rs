@@ -56,7 +56,7 @@ pub(crate) fn is_useful(job: &Job) -> bool {
     let usable = weir_sys::usable_cpus().map_or(0, |cpus| cpus.len());
     let plan = &job.plan;
     let is_server_local = is_local(&job.endpoint) != Some(false);
-    let window_s = match plan.duration_ns {
+    let window_s = match plan.length_ns() {
         Some(ns) => ns as f64 / 1e9,
         None if plan.is_until_signal() => f64::INFINITY,
         None => 0.0,
@@ -73,7 +73,7 @@ fn has_free_cpu(threads: usize, is_server_local: bool, usable: usize) -> bool {
 /// The rate of the probes, for this part of the load.
 fn rate(plan: &Plan) -> Rate {
     let most = Rate { numerator: PROBES_PER_SECOND, denominator: 1 };
-    let Load::OpenLoop { rate, .. } = plan.load else { return most };
+    let Some(rate) = plan.load.rate() else { return most };
     let requests = REQUESTS_PER_PROBE.saturating_mul(plan.part.map_or(1, Part::count).into());
     let share =
         Rate { numerator: rate.numerator, denominator: rate.denominator.saturating_mul(requests) };
@@ -82,7 +82,7 @@ fn rate(plan: &Plan) -> Rate {
 
 /// The job of the witness.
 fn probe(job: &Job) -> Job {
-    let load = Load::OpenLoop { rate: rate(&job.plan), arrivals: Arrivals::Poisson { seed: 1 } };
+    let load = Load::constant(rate(&job.plan), Arrivals::Poisson { seed: 1 });
     let single = trial::single(job);
     let plan = Plan {
         load,
@@ -106,9 +106,8 @@ mod tests {
         let request = weir_http::Prepared::http1("GET", "/", "h", &[], None).expect("a request");
         let endpoint = weir_io::Endpoint::Tcp(([127, 0, 0, 1], 1).into());
         let plan = Plan {
-            stages: weir_result::parse_stages("1s@1k,1s@2k").expect("stages"),
+            load: Load::of_log(weir_result::ReplayPlan::default()),
             connection_stages: weir_result::parse_connection_stages("1s@c=2..9").expect("stages"),
-            replay: Some(weir_result::ReplayPlan::default()),
             ..Plan::default()
         };
         let job = Job { times: Some([1, 2].into()), ..Job::new(plan, endpoint, request) };

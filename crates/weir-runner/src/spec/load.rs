@@ -1,7 +1,7 @@
 //! The load model of a run and its limits in time and number.
 
 use serde::{Deserialize, Serialize};
-use weir_result::{Arrivals, ConnectionStage, Load, Stage, mean_rate, most_connections};
+use weir_result::{Arrivals, ConnectionStage, Load, Stage, most_connections};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -9,11 +9,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadSpec {
-    /// Closed or open loop.
+    /// When requests are due.
     pub model: Load,
-    /// Stages of an open loop, which are the whole window; absent if the rate is constant.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stages: Vec<Stage>,
     /// Stages of a closed loop, which are the whole window; absent if the number of connections is
     /// constant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -37,8 +34,8 @@ pub struct LoadSpec {
     pub pipeline: u16,
     /// Unmeasured load before the window.
     pub warmup: Warmup,
-    /// Length of the measured window in nanoseconds; absent if only `requests` ends it, or the
-    /// first signal if that is absent too.
+    /// Length of the measured window in nanoseconds; absent if stages have it, or only `requests`
+    /// ends it, or the first signal if that is absent too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ns: Option<u64>,
     /// Number of measured requests after which the run ends; absent if not limited.
@@ -54,13 +51,12 @@ pub struct LoadSpec {
 }
 
 impl LoadSpec {
-    /// Returns the same load in stages, with these arrivals: their mean rate, and their length.
+    /// Returns the same load in stages, with these arrivals.
     pub fn in_stages(self, stages: Vec<Stage>, arrivals: Arrivals) -> LoadSpec {
         LoadSpec {
-            model: Load::OpenLoop { rate: mean_rate(&stages), arrivals },
-            duration_ns: Some(stages.iter().map(|stage| stage.duration_ns).sum()),
+            model: Load::in_stages(stages, arrivals),
+            duration_ns: None,
             requests: None,
-            stages,
             ..self
         }
     }
@@ -68,8 +64,8 @@ impl LoadSpec {
     /// Returns the same load as a closed loop in stages of connections.
     pub fn in_connection_stages(self, stages: Vec<ConnectionStage>) -> LoadSpec {
         LoadSpec {
-            model: Load::ClosedLoop,
-            duration_ns: Some(stages.iter().map(|stage| stage.duration_ns).sum()),
+            model: Load::closed_loop(),
+            duration_ns: None,
             requests: None,
             connections: most_connections(&stages),
             connections_max: None,
@@ -81,7 +77,7 @@ impl LoadSpec {
 
     /// True if the load changes in stages.
     pub fn has_stages(&self) -> bool {
-        !self.stages.is_empty() || !self.connection_stages.is_empty()
+        !self.model.stages().is_empty() || !self.connection_stages.is_empty()
     }
 
     /// Returns the greatest number of connections.
@@ -89,9 +85,17 @@ impl LoadSpec {
         self.connections_max.unwrap_or(self.connections)
     }
 
+    /// Returns the length of the window in nanoseconds; `None` if only a number of requests, or a
+    /// signal, ends it.
+    pub fn length_ns(&self) -> Option<u64> {
+        let connections = self.connection_stages.iter().map(|stage| stage.duration_ns);
+        let connections = Some(connections.sum()).filter(|_| !self.connection_stages.is_empty());
+        self.model.length_ns().or(connections).or(self.duration_ns)
+    }
+
     /// True if neither a time nor a number of requests ends the window: the first signal does.
     pub fn is_until_signal(&self) -> bool {
-        self.duration_ns.is_none() && self.requests.is_none()
+        self.length_ns().is_none() && self.requests.is_none()
     }
 }
 
@@ -99,8 +103,7 @@ impl LoadSpec {
 impl Default for LoadSpec {
     fn default() -> LoadSpec {
         LoadSpec {
-            model: Load::ClosedLoop,
-            stages: Vec::new(),
+            model: Load::closed_loop(),
             connection_stages: Vec::new(),
             is_seed_drawn: false,
             connections: 10,

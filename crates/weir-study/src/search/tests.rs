@@ -1,7 +1,9 @@
 //! Searches with claims about one name of a list, on trials whose requests are set by hand.
 
 use weir_result::document::{Grade, NameSection, SliceEntry};
-use weir_result::{Arrivals, DocumentParts, Histogram, ListPlan, Measurements, NamedSlice, Plan};
+use weir_result::{
+    Arrivals, DocumentParts, Histogram, ListPlan, Load, Measurements, NamedSlice, Plan,
+};
 
 use super::*;
 
@@ -21,10 +23,9 @@ fn search(objective: &str) -> Design {
 /// A trial in which each of ten slices has 100 checkouts and 900 requests with the other name, each
 /// of this time in milliseconds.
 fn trial(plan: &TrialPlan, checkout_ms: u64, other_ms: u64) -> Document {
-    let load = plan.rate().map_or(Load::ClosedLoop, |rate: Rate| Load::OpenLoop {
-        rate,
-        arrivals: Arrivals::Uniform,
-    });
+    let load = plan
+        .rate()
+        .map_or(Load::closed_loop(), |rate: Rate| Load::constant(rate, Arrivals::Uniform));
     let list = Some(ListPlan {
         names: ["checkout", "GET /a"].map(str::to_owned).to_vec(),
         with_intervals: vec![0, 1],

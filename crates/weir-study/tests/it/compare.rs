@@ -157,16 +157,12 @@ fn what_was_measured_otherwise_is_not_compared() {
     assert!(found.not_comparable[0].text.contains("connections is 10 and 99"), "{found:?}");
     other.iter_mut().for_each(|run| {
         let rate = Rate { numerator: 500, denominator: 1 };
-        run.plan.load = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
+        run.plan.load = Load::constant(rate, Arrivals::Uniform);
         let accept = Header { name: "Accept".to_owned(), value: "x".to_owned() };
         run.plan.request.headers = vec![accept];
     });
     let text = sets(&base, &other).not_comparable[0].text.clone();
-    for part in [
-        "load.arrivals is none and uniform",
-        "load.rate is none and 500/s",
-        "request.headers is none and Accept: x",
-    ] {
+    for part in ["load.due is none and 500/s", "request.headers is none and Accept: x"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let mut longer = base.clone();

@@ -2,7 +2,9 @@
 
 use weir_result::document::{Grade, NameSection};
 use weir_result::study::{Answer, Comparison, Design};
-use weir_result::{Arrivals, Document, DocumentParts, ListOrder, ListPlan, Measurements, Plan};
+use weir_result::{
+    Arrivals, Document, DocumentParts, ListOrder, ListPlan, Load, Measurements, Plan,
+};
 use weir_study::search::quick;
 use weir_study::{Question, check_names, compare_sets};
 
@@ -80,7 +82,7 @@ fn runs_of_different_logs_are_not_compared() {
             lines,
             ..weir_result::ReplayPlan::default()
         };
-        runs.iter_mut().for_each(|run| run.plan.replay = Some(replay.clone()));
+        runs.iter_mut().for_each(|run| run.plan.load = Load::of_log(replay.clone()));
         runs
     };
     let base = replayed("ab", "a.log", 1);
@@ -94,9 +96,10 @@ fn runs_of_different_logs_are_not_compared() {
     let mut faster = replayed("ab", "a.log", 1);
     let speed = "2x".parse().expect("a speed");
     faster.iter_mut().for_each(|run| {
-        run.plan.replay.iter_mut().for_each(|replay| replay.speed = speed);
+        let log = run.plan.load.log().expect("it has one").clone();
+        run.plan.load = Load::of_log(weir_result::ReplayPlan { speed, ..log });
     });
-    let expected = "the load plans differ: replay.speed is 1x and 2x";
+    let expected = "the load plans differ: load.due.log.speed is 1x and 2x";
     assert_eq!(refusals(&faster), [expected]);
 }
 

@@ -41,7 +41,7 @@ impl Queue {
             true => Arrivals::Poisson { seed: 1_000 * self.seed + number },
             false => Arrivals::Uniform,
         };
-        let load = trial.rate().map_or(Load::ClosedLoop, |rate| Load::OpenLoop { rate, arrivals });
+        let load = trial.rate().map_or(Load::closed_loop(), |rate| Load::constant(rate, arrivals));
         Plan {
             load,
             connections: trial.connections,

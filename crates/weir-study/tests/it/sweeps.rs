@@ -50,7 +50,7 @@ impl TrialRunner for Virtual {
             match level.factor.as_str() {
                 "rate" => {
                     let rate = Rate { numerator: number.into(), denominator: 1 };
-                    plan.load = Load::OpenLoop { rate, arrivals: Arrivals::Uniform };
+                    plan.load = Load::constant(rate, Arrivals::Uniform);
                 }
                 "workers" => workers = number,
                 _ => plan.connections = number,

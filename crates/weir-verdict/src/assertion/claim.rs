@@ -214,7 +214,7 @@ fn longer(document: &Document, is_certain: impl Fn(f64) -> bool) -> String {
     let is_once = |list: &ListPlan| list.order == ListOrder::Once;
     match (proposals.find(|times| is_certain(*times)), document.plan.requests) {
         (Some(times), _) if document.plan.list.as_ref().is_some_and(is_once) => {
-            let source = if document.plan.replay.is_some() { "log" } else { "list" };
+            let source = if document.plan.load.log().is_some() { "log" } else { "list" };
             format!("it takes a {source} {times:.1} times as long")
         }
         (None, _) => "the limit is too near for a longer run to show it".to_owned(),

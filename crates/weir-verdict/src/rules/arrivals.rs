@@ -10,14 +10,16 @@ use crate::thresholds::{
     BURST_FACTOR, BURST_MORE, DISPERSION_SLACK, DISPERSION_SPANS_LEAST, DISPERSION_Z,
     DISPLACED_FINDING, NEVER_SENT_MOST, RATE_EDGE, RATE_FINDING,
 };
+use weir_result::Arrivals;
 use weir_result::document::{DeparturesSection, Dispersion, Document, Rule, RuleUnit, Subject};
-use weir_result::{Arrivals, Load};
 use weir_text::units;
 
 pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
-    let Load::OpenLoop { arrivals, .. } = document.plan.load else {
+    if !document.plan.load.is_open_loop() {
         return;
-    };
+    }
+    // Those of a log are as even as its times.
+    let arrivals = document.plan.load.arrivals().unwrap_or(Arrivals::Uniform);
     let accounting = &document.accounting;
     // The counts do not represent the plan then.
     let lacks_many = document.run.interrupted

@@ -11,11 +11,11 @@ use crate::thresholds::{
     LITTLE_FINDING, LITTLE_VOID, NOISE_FLOOR_FINDING, OVERHEAD_NS, OVERHEAD_SHARE,
     PROBE_THREAD_BOUND, PROBE_THREAD_FINDING, TURNAROUND_BOUND_NS,
 };
+use weir_result::Callback;
 use weir_result::document::{
     ClientOverhead, Document, Phases, ProveClientSection, RatioEstimate, Rule, RuleOutcome,
     RuleUnit, Subject,
 };
-use weir_result::{Callback, Load};
 use weir_text::setting::{AGENTS, RATE, THREADS};
 use weir_text::units;
 
@@ -26,9 +26,9 @@ pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     if document.plan.list.is_some() {
         rules.push(list_reader(document));
     }
-    match document.plan.load {
-        Load::ClosedLoop => rules.push(idle_connections(document)),
-        Load::OpenLoop { .. } => rules.push(late_sends(document)),
+    match document.plan.load.is_open_loop() {
+        false => rules.push(idle_connections(document)),
+        true => rules.push(late_sends(document)),
     }
     if document.witness.is_some() {
         rules.push(probe_thread(document));
@@ -132,7 +132,7 @@ pub(crate) fn more_cpu(document: &Document) -> String {
         );
     }
     // Fewer connections would contradict a limit by connections.
-    let is_open = matches!(plan.load, Load::OpenLoop { .. });
+    let is_open = plan.load.is_open_loop();
     match (is_local, is_open) {
         (true, true) => "use another machine for the server, or lower the load".to_owned(),
         (true, false) => "use another machine for the server".to_owned(),

@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
+use weir_result::Sent;
 use weir_result::document::{Document, Limit, LimitedBy, Rule, RuleUnit, ServerSection, Subject};
 use weir_result::histogram::{bucket_of, middle_of};
-use weir_result::{Load, Sent};
 use weir_stats::ValueInterval;
 use weir_text::setting::CONNECTIONS;
 use weir_text::units;
@@ -22,7 +22,7 @@ use crate::thresholds::{
 pub(crate) fn judge(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
     rules.push(delayed_ack(document));
     rules.extend(upload_windows(document));
-    if document.plan.load != Load::ClosedLoop {
+    if document.plan.load.is_open_loop() {
         rules.push(growing_backlog(document, limit));
         rules.push(connection_waits(document, limit));
     }

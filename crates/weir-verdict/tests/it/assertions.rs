@@ -329,7 +329,7 @@ fn fast_failures_pass_no_claim_about_latency() {
 fn a_server_that_goes_away_passes_no_claim_over_responses() {
     let document = assembled(&[1; 20], (End::Bad, 1, 0), |parts| {
         clean(parts);
-        parts.given.plan.load = Load::ClosedLoop;
+        parts.given.plan.load = Load::closed_loop();
         let m = &mut parts.measurements;
         let cause = FailureCause::Errno(111);
         m.connections.failures.insert(FailureKind { phase: FailurePhase::Connect, cause }, 9);
@@ -471,21 +471,6 @@ fn fields_of_the_document_are_found_by_path() {
         judge("slices.7.start_s == 0", &document).measured,
         "the document has no slices.7.start_s"
     );
-}
-
-/// Documents of schema 1 had a third outcome; their claims are judged again.
-#[test]
-fn claims_of_older_documents_are_judged_again() {
-    let fine = document(&even(), 0);
-    let mut value = serde_json::to_value(&fine).expect("a document is JSON");
-    value["schema_version"] = 1.into();
-    value["assertions"] = serde_json::json!([{
-        "assertion": "p50 < 50.1ms", "outcome": "undecided", "value": 5.0e7, "low": 4.8e7,
-        "high": null, "limit": 5.01e7, "measured": "50.0 ms", "advice": "run longer",
-    }]);
-    let text = serde_json::to_vec(&value).expect("JSON");
-    let loaded = weir_verdict::from_json(&text).expect("an older document");
-    assert_eq!(loaded.assertions, [judge("p50 < 50.1ms", &fine)]);
 }
 
 /// Every section of a document can start a path.

@@ -98,7 +98,7 @@ fn the_fixed_names_are_there() {
     }
     assert_eq!(document["latency"]["response_time"]["all"]["percentiles"][2]["bound"], "exact");
     assert_eq!(document["accounting"]["status"], value!({"200": 98, "500": 1}));
-    assert_eq!(document["plan"]["load"]["arrivals"]["seed"], u64::MAX);
+    assert_eq!(document["plan"]["load"]["due"]["curve"]["arrivals"]["seed"], u64::MAX);
 }
 
 #[test]
@@ -201,14 +201,14 @@ fn what_there_was_none_of_is_absent() {
     ] {
         assert_eq!(text.pointer(section).expect(section).get(name), None);
     }
-    assert_eq!(weir_verdict::from_json(&json(&document)).expect("a document"), document);
+    assert_eq!(Document::from_json(&json(&document)).expect("a document"), document);
 }
 
 #[test]
 fn a_closed_loop_has_one_time() {
     for recorded_as_response in [true, false] {
         let mut parts = parts(1, 1, hundred());
-        parts.given.plan.load = weir_result::Load::ClosedLoop;
+        parts.given.plan.load = weir_result::Load::closed_loop();
         if recorded_as_response {
             parts.measurements.service_time = Default::default();
         } else {
@@ -350,21 +350,22 @@ fn shares_of_destinations_that_do_not_add_up_are_refused() {
 #[test]
 fn what_is_no_document_is_distinguished() {
     let good = json(&weir_verdict::assemble(parts(1, 1, hundred())).expect("it adds up"));
-    assert!(weir_verdict::from_json(&good).is_ok());
+    assert!(Document::from_json(&good).is_ok());
     let changed = |pointer: &str, to: Value| {
         let mut document: Value = serde_json::from_slice(&good).expect("JSON");
         *document.pointer_mut(pointer).expect(pointer) = to;
         let text = serde_json::to_vec(&document).expect("JSON");
-        weir_verdict::from_json(&text).expect_err(pointer).to_string()
+        Document::from_json(&text).expect_err(pointer).to_string()
     };
-    let load = |text: &str| weir_verdict::from_json(text.as_bytes()).expect_err(text).to_string();
+    let load = |text: &str| Document::from_json(text.as_bytes()).expect_err(text).to_string();
     assert!(load("weir 0.1.0").starts_with("it is not JSON: "));
     assert!(load("").starts_with("it is not JSON: "));
     assert!(load("[]").contains("not a document of weir"));
     assert!(load(r#"{"summary": {}}"#).contains("not a document of weir"));
-    assert!(load(r#"{"schema_version": 7}"#).contains("schema version is 7"));
-    assert!(load(r#"{"schema_version": 0}"#).contains("no schema version 0"));
-    assert!(load(r#"{"schema_version": 1}"#).contains("missing field `tool`"));
+    let other = "its schema version is 3, this program reads 4: use the weir that wrote it";
+    assert_eq!(load(r#"{"schema_version": 3}"#), other);
+    assert!(load(r#"{"schema_version": 5}"#).contains("schema version is 5"));
+    assert!(load(r#"{"schema_version": 4}"#).contains("missing field `tool`"));
     assert!(load(&"[".repeat(1_000_000)).contains("not JSON"));
     let response = "/latency/response_time";
     let text = format!("{response}/histograms/ok");
@@ -390,21 +391,8 @@ fn what_is_no_document_is_distinguished() {
     assert!(changed("/series/1/start_s", value!(-1e12)).contains("no time within a run"));
     assert!(changed("/series/1/start_s", value!(-0.5)).contains("in order of time"));
     assert!(changed("/slices/1/start_s", value!(-1)).contains("is negative"));
-    let unreadable = weir_verdict::load("/nonexistent/run.json").expect_err("no such file");
+    let unreadable = Document::load("/nonexistent/run.json").expect_err("no such file");
     assert!(matches!(unreadable, LoadError::Unreadable { .. }), "{unreadable}");
-}
-
-/// Version 2 has another name for one field.
-#[test]
-fn documents_of_version_2_are_read() {
-    let document = weir_verdict::assemble(parts(1, 1, hundred())).expect("it adds up");
-    let mut older: Value = serde_json::from_slice(&json(&document)).expect("JSON");
-    older["schema_version"] = 2.into();
-    let connections = older["connections"].as_object_mut().expect("an object");
-    let requested = connections.remove("requested").expect("a field");
-    connections.insert("asked".to_owned(), requested);
-    let text = serde_json::to_vec(&older).expect("JSON");
-    assert_eq!(weir_verdict::from_json(&text).expect("version 2"), document);
 }
 
 /// A later weir may add fields without a new `schema_version` (decision 0023).
@@ -419,6 +407,8 @@ fn fields_of_later_programs_are_ignored() {
         "/verdict",
         "/plan",
         "/plan/load",
+        "/plan/load/due/curve",
+        "/plan/load/due/curve/parts/0",
         "/plan/target",
         "/environment",
         "/accounting",
@@ -432,7 +422,7 @@ fn fields_of_later_programs_are_ignored() {
         object.insert("of_a_later_program".to_owned(), value!([1]));
     }
     let text = serde_json::to_vec(&changed).expect("JSON");
-    assert!(weir_verdict::from_json(&text).expect("unknown fields are ignored") == document);
+    assert!(Document::from_json(&text).expect("unknown fields are ignored") == document);
 }
 
 /// Any measured requests of a short run.
@@ -464,11 +454,11 @@ proptest! {
         let mut text = json(&document.expect("it adds up"));
         let at = cut.index(text.len());
         text[at] = byte;
-        if let Ok(document) = weir_verdict::from_json(&text) {
+        if let Ok(document) = Document::from_json(&text) {
             let _ = weir_verdict::merge(&[document]);
         }
         text.truncate(at);
-        prop_assert!(weir_verdict::from_json(&text).is_err());
+        prop_assert!(Document::from_json(&text).is_err());
     }
 }
 
@@ -480,7 +470,7 @@ fn a_mean_survives_text_to_the_last_bit() {
     m.connect.record_range(440, 440, 313_554_425_398, sum_ns);
     let document = weir_verdict::assemble(parts(1, 1, m)).expect("it adds up");
     assert_eq!(document.latency.connect.ok.mean_ns, Some(439.953_816_050_461_97));
-    assert_eq!(weir_verdict::from_json(&json(&document)).expect("a document"), document);
+    assert_eq!(Document::from_json(&json(&document)).expect("a document"), document);
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn part(index: u32, count: u32) -> Document {
 
 /// The document as another machine reads it.
 fn sent(document: &Document) -> Document {
-    with_room(|| weir_verdict::from_json(&json(document)).expect("what is written can be read"))
+    with_room(|| Document::from_json(&json(document)).expect("what is written can be read"))
 }
 
 fn refused(documents: &[Document]) -> String {
@@ -59,9 +59,9 @@ fn documents_that_do_not_belong_together_are_refused() {
         "parts 1 and 2 have different plans: connections is 10 and 11; run all parts with the \
          same flags"
     );
-    let closed = part_with(2, 2, |parts| parts.given.plan.load = Load::ClosedLoop);
+    let closed = part_with(2, 2, |parts| parts.given.plan.load = Load::closed_loop());
     let closed = refused(&[part(1, 2), closed]);
-    assert!(closed.contains("load.arrivals is ") && closed.contains("absent"), "{closed}");
+    assert!(closed.contains("load.due is 1,000/s, poisson and absent"), "{closed}");
     let mut other = part(2, 2);
     other.slices[1].start_s = 0.5;
     assert_eq!(

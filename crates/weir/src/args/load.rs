@@ -112,7 +112,6 @@ impl LoadArgs {
         let by_default = || self.requests.is_none().then_some(DURATION_NS);
         let length_ns = self.duration.or_else(by_default);
         let constant = LoadSpec {
-            stages: Vec::new(),
             connection_stages: Vec::new(),
             model: model(self.rate, self.arrivals, self.seed),
             is_seed_drawn: self.arrivals == ArrivalsChoice::Poisson && self.seed.is_none(),
@@ -140,7 +139,7 @@ impl LoadArgs {
         };
         let warmup = match begins_at_0 {
             true => Warmup::default(),
-            false => default_warmup(staged.duration_ns),
+            false => default_warmup(staged.length_ns()),
         };
         LoadSpec { warmup: self.warmup.unwrap_or(warmup), ..staged }
     }
@@ -206,7 +205,7 @@ impl LoadArgs {
 
     /// Checks that each condition of --abort can hold for as long as it must.
     fn check_abort(&self) -> Result<(), clap::Error> {
-        let Some(window_ns) = self.spec().duration_ns else { return Ok(()) };
+        let Some(window_ns) = self.spec().length_ns() else { return Ok(()) };
         let too_long = self.abort.iter().find(|text| {
             text.parse::<AbortCondition>().is_ok_and(|condition| condition.for_ns() > window_ns)
         });
@@ -270,8 +269,8 @@ fn stages(text: &str) -> Result<Stages, String> {
 
 /// The load model: an open loop if there is a rate.
 pub(crate) fn model(rate: Option<Rate>, choice: ArrivalsChoice, seed: Option<u64>) -> Load {
-    let open = |rate| Load::OpenLoop { rate, arrivals: arrivals(choice, seed) };
-    rate.map_or(Load::ClosedLoop, open)
+    let open = |rate| Load::constant(rate, arrivals(choice, seed));
+    rate.map_or(Load::closed_loop(), open)
 }
 
 /// The arrivals of an open loop.

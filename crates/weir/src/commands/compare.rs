@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_history::{History, Selector};
 use weir_report::{Annotation, Findings, Source, TextOptions, exporters, markdown};
 use weir_result::study::StudyError;
-use weir_result::{Document, Load, Study};
+use weir_result::{Document, Study};
 use weir_study::{Question, compare_sets};
 
 use super::study;
@@ -42,7 +42,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     }
     let first = base.first().context("there is no run of the base")?;
     let other = new.first().context("there is no run of the new system")?;
-    let is_open_loop = matches!(first.plan.load, Load::OpenLoop { .. });
+    let is_open_loop = first.plan.load.is_open_loop();
     let names = study::metrics(&args.metrics, Some(is_open_loop), &METRICS);
     let question = Question {
         metrics: names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
@@ -114,7 +114,7 @@ fn documents(path: &Path) -> Result<Vec<Document>> {
             bail!("it is a study of several variants, which has its own result")
         }
         Ok(study) => Ok(study.documents_of(0).cloned().collect()),
-        Err(StudyError::SingleRun) => Ok(vec![weir_verdict::load(path)?]),
+        Err(StudyError::SingleRun) => Ok(vec![Document::load(path)?]),
         Err(error) => Err(error.into()),
     }
 }

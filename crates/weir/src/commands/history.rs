@@ -9,6 +9,7 @@ use weir_history::{Filter, History, HistoryError, Layout, List, Name, Selector, 
 use weir_report::annotation::AnnotationLevel;
 use weir_report::text::Bars;
 use weir_report::{Annotation, Findings, Source, TextOptions, exporters};
+use weir_result::Document;
 
 use crate::args::PrintForm;
 use crate::args::history::{HistoryArgs, HistoryCommand, ListArgs, ShowArgs, TrendArgs};
@@ -114,7 +115,7 @@ fn add(name: &Name, files: &[PathBuf], tags: &[Tag], path: &Path) -> Result<()> 
     let mut history = History::create(path)?;
     for file in files {
         let text = || format!("{} cannot be saved", shown(file));
-        let document = weir_verdict::load(file).with_context(text)?;
+        let document = Document::load(file).with_context(text)?;
         let id = history.save(name, tags, &document).with_context(text)?;
         print_text(&format!("saved as {name} #{id}\n"))?;
     }

@@ -270,7 +270,7 @@ fn check_part(
     agents: u32,
 ) -> Result<()> {
     let plan = LocalRunner::dry_run(spec)?;
-    let (window_ns, around_ns) = (plan.duration_ns, plan.warmup_ns + plan.drain_limit_ns());
+    let (window_ns, around_ns) = (plan.length_ns(), plan.warmup_ns + plan.drain_limit_ns());
     let longest_ns = window_ns.map(|ns| ns.saturating_add(around_ns));
     if let Some(ns) = longest_ns.filter(|ns| *ns > args.deadline) {
         bail!(

@@ -3,19 +3,19 @@
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 use weir_result::document::Input;
-use weir_result::{Arrivals, HttpPlan, Load, Plan};
+use weir_result::{Arrivals, HttpPlan, Plan};
 use weir_runner::{HttpChoice, PreparedRun, RunSpec};
 
 /// Returns the stored specification of a run. `command` is its command line.
 ///
 /// # Errors
-/// When there is none, as in files of earlier versions, or it cannot be read.
+/// When there is none, or it cannot be read.
 pub(crate) fn spec_of(stored: Option<&Value>, command: Option<&[String]>) -> Result<RunSpec> {
     let Some(stored) = stored else {
         let words = command.map(|words| words.iter().map(String::as_str));
         let line = words.and_then(|words| shlex::try_join(words).ok());
         let line = line.map_or_else(String::new, |line| format!(": {line}"));
-        bail!("it has no specification, as files of earlier versions; type its command line{line}");
+        bail!("it has no specification; type its command line{line}");
     };
     Ok(RunSpec::from_json(stored.to_string().as_bytes())?)
 }
@@ -23,10 +23,8 @@ pub(crate) fn spec_of(stored: Option<&Value>, command: Option<&[String]>) -> Res
 /// Sets what a specification leaves open as it was decided in the recorded run: the seed, the HTTP
 /// version, threads and pacing.
 pub(crate) fn settle_choices(spec: &mut RunSpec, plan: &Plan) {
-    if let (
-        Load::OpenLoop { arrivals: Arrivals::Poisson { seed }, .. },
-        Load::OpenLoop { arrivals: Arrivals::Poisson { seed: recorded }, .. },
-    ) = (&mut spec.load.model, plan.load)
+    if let (Some(seed), Some(Arrivals::Poisson { seed: recorded })) =
+        (spec.load.model.seed_mut(), plan.load.arrivals())
     {
         *seed = recorded;
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, bail};
 use weir_report::{Findings, Source};
-use weir_result::Study;
+use weir_result::{Document, Study};
 
 use crate::args::ReportArgs;
 use crate::args::result::check_assertions;
@@ -33,7 +33,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     }
     let summary = StepSummary::of(args.github)?;
     let load = |path: &PathBuf| {
-        weir_verdict::load(path).with_context(|| format!("{} cannot be reported", shown(path)))
+        Document::load(path).with_context(|| format!("{} cannot be reported", shown(path)))
     };
     let mut documents = args.files.iter().map(load).collect::<Result<Vec<_>>>()?;
     let mut document = match &documents[..] {
@@ -56,7 +56,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
 
 /// Returns the study in a file, if it is no document of a run.
 fn study_in(file: &Path) -> Option<Study> {
-    if weir_verdict::load(file).is_ok() { None } else { Study::load(file).ok() }
+    if Document::load(file).is_ok() { None } else { Study::load(file).ok() }
 }
 
 /// Prints the report of a study.

@@ -61,7 +61,7 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
 /// Reads the document of a whole run.
 fn load(args: &RerunArgs) -> Result<Document> {
     let file = shown(&args.file);
-    let document = weir_verdict::load(&args.file);
+    let document = Document::load(&args.file);
     if document.is_err() && Study::load(&args.file).is_ok() {
         bail!(
             "{file} is a study of several runs, and rerun repeats a single one: weir resume {file} \
@@ -94,11 +94,9 @@ fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<PlanChange> {
     spec.watch.notes.extend(args.notes.iter().cloned());
     let (load, mut changes) = (&mut spec.load, Vec::<PlanChange>::new());
     if let Some(rate) = args.rate {
-        let (arrivals, recorded) = match load.model {
-            Load::OpenLoop { rate, arrivals } => (arrivals, rate.to_string()),
-            Load::ClosedLoop => (Arrivals::Uniform, "a closed loop".to_owned()),
-        };
-        load.model = Load::OpenLoop { rate, arrivals };
+        let arrivals = load.model.arrivals().unwrap_or(Arrivals::Uniform);
+        let recorded = load.model.rate().map_or("a closed loop".to_owned(), |it| it.to_string());
+        load.model = Load::constant(rate, arrivals);
         let text = format!("{rate} in the place of {recorded}");
         changes.push((&["load"], text));
     }

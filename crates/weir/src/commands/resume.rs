@@ -157,7 +157,7 @@ fn check(study: &Study, cell: u32, variant: &Variant, consent: &Consent) -> Resu
         // The search sets the load of each trial.
         let plan = &document.plan;
         spec.load = LoadSpec {
-            model: plan.load,
+            model: plan.load.clone(),
             connections: plan.connections,
             warmup: Warmup { span_ns: plan.warmup_ns, is_auto: plan.warmup_is_auto },
             duration_ns: plan.duration_ns,

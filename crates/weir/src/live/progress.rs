@@ -101,7 +101,7 @@ fn describe_drain(left_ns: u64, errors: u64) -> String {
 
 fn describe(plan: &Plan, interval: &Interval, errors: u64) -> String {
     let end_ns = interval.end_ns();
-    let phase = match plan.duration_ns {
+    let phase = match plan.length_ns() {
         _ if interval.start_ns < 0 => "warm-up".to_owned(),
         Some(duration_ns) => format!("{} of {}", seconds(end_ns), seconds(duration_ns as i64)),
         None if plan.is_until_signal() => {

@@ -12,7 +12,7 @@ pub(crate) fn totals() -> Totals {
     let rate = Rate { numerator: 500, denominator: 1 };
     let plan = Plan {
         url: "http://h/?a=\"b\\\u{1b}".to_owned(),
-        load: Load::OpenLoop { rate, arrivals: Arrivals::Uniform },
+        load: Load::constant(rate, Arrivals::Uniform),
         connections: 8,
         ..Plan::default()
     };

@@ -276,14 +276,13 @@ mod tests {
         let replay = weir_result::ReplayPlan {
             name: "access.log".to_owned(),
             requests: 1_906,
+            window_ns: 60_000_000_000,
             ..weir_result::ReplayPlan::default()
         };
-        let rate = replay.mean_rate(60_000_000_000);
-        let load = weir_result::Load::OpenLoop { rate, arrivals: weir_result::Arrivals::Uniform };
-        let plan = Plan { replay: Some(replay), load, ..Plan::default() };
+        let plan = Plan { load: weir_result::Load::of_log(replay), ..Plan::default() };
         let state = State::of(&plan);
         let rows = picture((80, 24), &running(&state, Glyphs::Blocks));
-        let first = "weir   http://127.0.0.1/   replay of access.log, 1,906 requests";
+        let first = "weir   http://127.0.0.1/   replay of access.log, 1,906 requests in 60 s";
         assert!(rows[0].starts_with(first), "{rows:?}");
         assert!(rows.iter().any(|row| row.contains("planned mean 31.8/s")), "{rows:?}");
     }

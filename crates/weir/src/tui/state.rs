@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use weir_result::{Histogram, Interval, Load, Plan, connections_at, stage_at};
+use weir_result::{Histogram, Interval, Plan, ReplayPlan, connections_at, stage_at};
 use weir_runner::{Frame, RecentFrames};
 use weir_text::units;
 
@@ -64,17 +64,15 @@ pub(super) struct State {
 impl State {
     /// Returns the state at the start of the load.
     pub(super) fn of(plan: &Plan) -> State {
-        let planned = match plan.load {
-            Load::ClosedLoop => None,
-            Load::OpenLoop { rate, .. } if plan.replay.is_some() => {
-                Some(format!("mean {}", units::rate(rate.rps())))
-            }
-            Load::OpenLoop { rate, .. } => Some(rate.to_string()),
-        };
+        let log = plan.load.log();
+        let planned = plan.load.rate().map(|rate| match log {
+            Some(_) => format!("mean {}", units::rate(rate.rps())),
+            None => rate.to_string(),
+        });
         State {
             target: plan.url.split(['?', '#']).next().unwrap_or_default().to_owned(),
             planned,
-            replay: plan.replay.as_ref().map(|replay| replay.in_words(None)),
+            replay: log.map(ReplayPlan::in_words),
             connections: plan.own_connections_max(),
             names: live::name_labels(plan),
             phase: "connecting".to_owned(),
@@ -139,10 +137,10 @@ fn planned(plan: &Plan, now_ns: i64) -> Option<String> {
         let connections = units::count(connections.into());
         return Some(format!("{connections} connections, stage {} of {}", index + 1, stages.len()));
     }
-    if plan.stages.is_empty() {
+    if plan.load.stages().is_empty() {
         return None;
     }
-    Some(units::rate(stage_at(&plan.stages, now_ns).1))
+    plan.load.rate_at(now_ns).map(units::rate)
 }
 
 /// Describes the phase at `now_ns` from t0.
@@ -151,15 +149,15 @@ fn phase(plan: &Plan, now_ns: i64) -> String {
     if let Some(left_ns) = live::drain_left_ns(plan, now_ns) {
         return format!("drain, at most {} s left", left_ns.div_ceil(1_000_000_000));
     }
-    match (u64::try_from(now_ns), plan.duration_ns) {
+    match (u64::try_from(now_ns), plan.length_ns()) {
         (Err(_), _) => {
             let most = if plan.warmup_is_auto { "at most " } else { "" };
             format!("warm-up, {most}{} s left", now_ns.unsigned_abs().div_ceil(1_000_000_000))
         }
         (Ok(since_ns), Some(all_ns)) => {
-            let stage = match plan.stages.len() {
+            let stage = match plan.load.stages().len() {
                 0 => String::new(),
-                all => format!(", stage {} of {all}", stage_at(&plan.stages, now_ns).0 + 1),
+                all => format!(", stage {} of {all}", stage_at(plan.load.stages(), now_ns).0 + 1),
             };
             format!("{} of {}{stage}", seconds(since_ns), units::short_duration(all_ns))
         }
@@ -220,7 +218,8 @@ mod tests {
         assert_eq!(phase(12), "12 s of 30 s");
         assert_eq!(phase(31), "drain, at most 5 s left");
         let stages = weir_result::parse_stages("10s@5,20s@5..9").expect("stages");
-        let staged = Plan { stages, ..plan.clone() };
+        let load = weir_result::Load::in_stages(stages, weir_result::Arrivals::Uniform);
+        let staged = Plan { load, ..plan.clone() };
         assert_eq!(super::phase(&staged, 12 * SECOND as i64), "12 s of 30 s, stage 2 of 2");
         let counted = Plan { duration_ns: None, requests: Some(9), ..plan.clone() };
         assert_eq!(super::phase(&counted, 2 * SECOND as i64), "2 s");

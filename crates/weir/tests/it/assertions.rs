@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use weir_result::AssertionOutcome;
+use weir_result::{AssertionOutcome, Document};
 
 use crate::support::directory::Directory;
 use crate::support::raw::{OK, Raw};
@@ -21,7 +21,7 @@ fn check(claims: &[(&str, AssertionOutcome)], code: i32) {
     let words = [&claimed[..], &["-o", &document, "--junit", &junit, &url]].concat();
     let output = weir("--no-verdict -c2 -t2 -n 100", &words);
     assert_eq!(output.code(), code, "{output:?}");
-    let loaded = weir_verdict::load(&document).expect("a document");
+    let loaded = Document::load(&document).expect("a document");
     let outcomes: Vec<(&str, AssertionOutcome)> = loaded
         .assertions
         .iter()

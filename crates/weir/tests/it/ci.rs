@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use weir_result::Study;
 use weir_result::study::{Answer, StudyResult};
+use weir_result::{Document, Study};
 
 use crate::support::directory::Directory;
 use crate::support::process::{Output, Process};
@@ -171,7 +171,7 @@ fn the_action_runs_repeats_and_compares() {
         assert!(summary.contains(part), "{part}: {summary}");
     }
     assert_eq!(job.read("weir.xml").matches("<testcase ").count(), 2);
-    weir_verdict::load(job.directory.file("weir.json")).expect("a document");
+    Document::load(job.directory.file("weir.json")).expect("a document");
 
     job.set("assert", "rate > 100M");
     let failed = job.step("Run");
@@ -235,7 +235,7 @@ fn the_gitlab_template_runs_and_compares() {
     let run = job.gitlab();
     assert_eq!(run.code(), 0, "{run:?}");
     assert_eq!(job.read("weir.xml").matches("<testcase ").count(), 1);
-    weir_verdict::load(job.directory.file("weir.json")).expect("a document");
+    Document::load(job.directory.file("weir.json")).expect("a document");
     assert!(!job.directory.names().contains(&"weir-runs.json".to_owned()));
 
     job.set("WEIR_RUNS", "2");
@@ -325,7 +325,7 @@ fn a_document_on_standard_output_stays_one() {
     let run = ["-n100", "-c2", "--warmup", "0", "--assert", "rate > 100M", "--github", &url];
     let output = with_summary(Some(&summary), &[&["-o", "-"], &run[..]].concat());
     assert_eq!(output.code(), 3, "{output:?}");
-    let document = weir_verdict::from_json(output.stdout.as_bytes()).expect("a document");
+    let document = Document::from_json(output.stdout.as_bytes()).expect("a document");
     assert!(output.stderr.contains("::error title="), "{output:?}");
     let file = directory.file("run.json");
     fs::write(&file, &output.stdout).expect("a file");

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use weir_result::{Load, Plan};
+use weir_result::{Document, Load, Plan};
 
 use crate::support::directory::Directory;
 use crate::support::process::Process;
@@ -164,7 +164,7 @@ fn connections_that_live_too_short_are_reported() {
     let load = "--no-verdict -c1 -t1 -R 50 -d 200ms --warmup 0 -T 100ms --witness off";
     let words = ["--connection-lifetime", "1ns", "-o", &file, &server.url()];
     let output = weir(load, &words);
-    let document = weir_verdict::load(&file).expect("it was written");
+    let document = Document::load(&file).expect("it was written");
     let note = document.notes.iter().find(|note| note.code == "short_lifetime");
     let text = &note.unwrap_or_else(|| panic!("{output:?}")).text;
     assert!(text.starts_with("--connection-lifetime 1 ns is less than a connect takes"), "{text}");
@@ -179,7 +179,7 @@ fn a_dash_is_standard_output() {
         command.current_dir(directory.path()).args(["--no-verdict", "-n", "1"]);
         let output = Process::start(command.args(words.split(' ')).arg(server.url())).wait();
         assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{words}");
-        let document = weir_verdict::from_json(output.stdout.as_bytes()).expect("nothing but it");
+        let document = Document::from_json(output.stdout.as_bytes()).expect("nothing but it");
         assert_eq!(document.accounting.ok, 1);
         assert_eq!(directory.names(), [""; 0], "{words}");
     }
@@ -245,7 +245,7 @@ fn a_result_is_not_lost_with_standard_output() {
     let output = Process::start(&mut command).wait();
     assert_eq!(output.code(), 74, "{output:?}");
     assert!(output.stderr.contains("error: standard output cannot be written"), "{output:?}");
-    weir_verdict::load(directory.file("run.json")).expect("the file is whole");
+    Document::load(directory.file("run.json")).expect("the file is whole");
 
     let output = weir("-n 1 -o /dev/full", &[&server.url()]);
     assert_eq!(output.code(), 74, "{output:?}");
@@ -261,11 +261,11 @@ fn results_do_not_replace_links_and_pipes() {
     std::os::unix::fs::symlink("run.json", &link).expect("the directory is the test's own");
     assert_eq!(weir("--no-verdict -q -n 1 -o", &[&link, &server.url()]).code(), 0);
     assert!(fs::symlink_metadata(&link).expect("it is there").is_symlink());
-    weir_verdict::load(&file).expect("what the link points to is the document");
+    Document::load(&file).expect("what the link points to is the document");
     assert_eq!(directory.names(), ["latest.json", "run.json"]);
 
     let output = weir("-q -n 1 -o /dev/stdout", &[&server.url()]);
-    weir_verdict::from_json(output.stdout.as_bytes()).expect("standard output is the document");
+    Document::from_json(output.stdout.as_bytes()).expect("standard output is the document");
 
     let pipe = directory.file("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there");
@@ -274,7 +274,7 @@ fn results_do_not_replace_links_and_pipes() {
     let mut command = Command::new(WEIR);
     let writer = Process::start(command.args(["--no-verdict", "-q", "-n", "1", "-o", &pipe, &url]));
     let reader = Process::start(Command::new("cat").arg(&pipe)).wait();
-    weir_verdict::from_json(reader.stdout.as_bytes()).expect("the pipe carried the document");
+    Document::from_json(reader.stdout.as_bytes()).expect("the pipe carried the document");
     assert_eq!(writer.wait().code(), 0);
 
     // Without a reader, to open it would wait for ever.
@@ -297,7 +297,7 @@ fn json_is_the_document_and_a_report_of_it_is_the_text() {
         assert_eq!(json.stdout, fs::read_to_string(&file).expect("it was written"), "{load}");
 
         let json = weir(&format!("--format json {load}"), &[&server.url()]);
-        let document = weir_verdict::from_json(json.stdout.as_bytes());
+        let document = Document::from_json(json.stdout.as_bytes());
         assert!(document.expect("it is a document").accounting.ok > 0, "{load}");
     }
 }
@@ -320,7 +320,7 @@ fn quiet_is_silent() {
     let file = directory.file("run.json");
     let output = weir(&format!("--no-verdict -q -n 5 -o {file}"), &[&server.url()]);
     assert_eq!((output.code(), output.stdout, output.stderr), (0, String::new(), String::new()));
-    assert_eq!(weir_verdict::load(&file).expect("it was written").accounting.ok, 5);
+    assert_eq!(Document::load(&file).expect("it was written").accounting.ok, 5);
     assert_eq!(directory.names(), ["run.json"], "no temporary file is left");
 }
 
@@ -373,7 +373,7 @@ fn a_plan_is_printed_and_nothing_sent() {
     assert_eq!((plan.duration_ns, plan.timeout_ns), (Some(3_000_000_000), 7_000_000_000));
     assert_eq!(plan.connect_timeout_ns, 7_000_000_000);
     assert_eq!((plan.request.method.as_str(), plan.request.body_bytes), ("PUT", 5));
-    let Load::OpenLoop { rate, .. } = plan.load else { panic!("{plan:?}") };
+    let Some(rate) = plan.load.rate() else { panic!("{plan:?}") };
     assert_eq!((rate.numerator, rate.denominator), (1, 2));
     assert_eq!(server.finish(), 0, "nothing was sent");
 }
@@ -384,7 +384,7 @@ fn defaults_are_what_the_help_says() {
     assert_eq!((plan.connections, plan.pipeline, plan.requests), (10, 1, None));
     assert_eq!((plan.duration_ns, plan.warmup_ns), (Some(10_000_000_000), 2_000_000_000));
     assert_eq!((plan.timeout_ns, plan.connect_timeout_ns), (10_000_000_000, 10_000_000_000));
-    assert_eq!((plan.request.method.as_str(), plan.load), ("GET", Load::ClosedLoop));
+    assert_eq!((plan.request.method.as_str(), plan.load), ("GET", Load::closed_loop()));
     let plan = print_plan("-n 10", &[NOWHERE]);
     assert_eq!((plan.duration_ns, plan.warmup_ns, plan.requests), (None, 0, Some(10)));
     for (duration, warmup_s) in [("1s", 2), ("60s", 6), ("1h", 10)] {
@@ -399,7 +399,7 @@ fn flags_and_suffixes_are_as_in_wrk() {
     let plan = print_plan("-t2 -c 1k -d 1m -R 20k -T 500ms", &[NOWHERE]);
     assert_eq!((plan.threads, plan.connections), (2, 1000));
     assert_eq!((plan.duration_ns, plan.timeout_ns), (Some(60_000_000_000), 500_000_000));
-    let Load::OpenLoop { rate, .. } = plan.load else { panic!("{plan:?}") };
+    let Some(rate) = plan.load.rate() else { panic!("{plan:?}") };
     assert_eq!(rate.rps().to_bits(), 20_000_f64.to_bits());
     let long = "--threads 2 --connections 1k --duration 1m --rate 20k --timeout 500ms --latency";
     assert_eq!(print_plan(long, &[NOWHERE]), plan);
@@ -414,7 +414,7 @@ fn a_seed_makes_the_plan_repeatable_and_is_printed() {
     let output = weir("-R 200 -n 20 --arrivals poisson --seed 42", &[&server.url()]);
     assert!(output.stdout.contains("poisson") && output.stdout.contains("42"), "{output:?}");
     let drawn = print_plan("-R 200 --arrivals poisson", &[NOWHERE]);
-    assert!(matches!(drawn.load, Load::OpenLoop { .. }), "{drawn:?}");
+    assert!(drawn.load.is_open_loop(), "{drawn:?}");
 }
 
 /// Returns the request that a server reads for these words.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use weir_result::Document;
 
 use crate::support::directory::Directory;
 use crate::support::process::{Output, Process};
@@ -107,7 +108,7 @@ fn a_run_is_repeated_exactly() {
     let first = run(&directory, "a.json", &words, &server.url());
     let output = within(&directory, &["rerun", "-o", "b.json", "a.json"]);
     assert_eq!(output.code(), 0, "{output:?}");
-    let load = |path: &str| weir_verdict::load(path).expect("a document");
+    let load = |path: &str| Document::load(path).expect("a document");
     let (one, two) = (load(&first), load(&directory.file("b.json")));
     assert!(one.run.plan_sha256.is_some() && one.run.plan_sha256 == two.run.plan_sha256);
     assert_eq!((one.plan, one.run.inputs), (two.plan, two.run.inputs));
@@ -169,7 +170,7 @@ fn a_run_is_repeated_with_a_named_change() {
     let words = "rerun -R 400 -c3 -d 300ms --note why=more --assert errors==0 -o b.json a.json";
     let output = within(&directory, &words.split(' ').collect::<Vec<_>>());
     assert_eq!(output.code(), 0, "{output:?}");
-    let document = weir_verdict::load(directory.file("b.json")).expect("a document");
+    let document = Document::load(directory.file("b.json")).expect("a document");
     let note = document.notes.iter().find(|note| note.code == "rerun_changed").expect("a note");
     let text = "400/s in the place of a closed loop, 3 connections in the place of 2, 300 ms \
                 in the place of ";
@@ -209,21 +210,21 @@ fn a_specification_is_written_and_run() {
         let words = [words, &["-q", "-o", file, "--spec", "s.json", "-H", "Cookie: x"]].concat();
         let output = within(&directory, &words);
         assert_eq!(output.code(), 0, "{output:?}");
-        let document = weir_verdict::load(directory.file(file)).expect("a document");
+        let document = Document::load(directory.file(file)).expect("a document");
         document.run.plan_sha256.expect("a digest")
     };
     let of_spec = digest(&[], "a.json");
     assert_eq!(of_spec, digest(&["--assert", "errors == 0"], "b.json"));
     // The words have drawn another seed.
     let seed = serde_json::from_str::<serde_json::Value>(&printed.stdout).expect("JSON");
-    let seed = seed.pointer("/load/model/arrivals/seed");
+    let seed = seed.pointer("/load/model/due/curve/arrivals/seed");
     let seed = seed.map(ToString::to_string).unwrap_or_else(|| panic!("{printed:?}"));
     let given = [&["-q", "-o", "c.json", "--seed", &seed][..], &words].concat();
     assert_eq!(within(&directory, &given).code(), 0);
-    let document = weir_verdict::load(directory.file("c.json")).expect("a document");
+    let document = Document::load(directory.file("c.json")).expect("a document");
     assert_eq!(document.run.plan_sha256, Some(of_spec));
     for (text, part) in [
-        (r#"{"version": 1, "target": {"url": "http://h/"}, "lod": 1}"#, "lod: unknown field"),
+        (r#"{"version": 2, "target": {"url": "http://h/"}, "lod": 1}"#, "lod: unknown field"),
         (r#"{"version": 9, "target": {"url": "http://h/"}}"#, "version: it is 9"),
     ] {
         fs::write(directory.file("wrong.json"), text).expect("a file");

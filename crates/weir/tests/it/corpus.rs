@@ -4,6 +4,7 @@
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::PathBuf;
+use weir_result::Document;
 
 use crate::{checks, http};
 
@@ -111,7 +112,7 @@ fn certificate() {
 /// new one.
 #[test]
 fn edits_begin_with_a_document() {
-    weir_verdict::from_json(checks::BASE).expect("the base of edits is a document");
+    Document::from_json(checks::BASE).expect("the base of edits is a document");
 }
 
 /// A replay that could not fail would be no test.

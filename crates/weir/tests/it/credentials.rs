@@ -187,7 +187,7 @@ impl Left {
     }
 
     fn document(&self) -> Document {
-        weir_verdict::from_json(self.file("run.json")).expect("it is a document")
+        Document::from_json(self.file("run.json")).expect("it is a document")
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
+use weir_result::Document;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -199,7 +200,7 @@ fn examples_are_short_printable_and_without_credentials() {
         assert!(!ran.stdout.contains('\u{1b}') && ran.stdout.contains("Expectations"), "{ran:?}");
         let lines = ran.stdout.lines();
         assert!(lines.map(|line| line.chars().count()).all(|wide| wide <= 80), "{}", ran.stdout);
-        let document = weir_verdict::load(&output).expect("a document");
+        let document = Document::load(&output).expect("a document");
         for example in document.accounting.miss_examples.values() {
             assert!(example.found.chars().count() <= 201, "{example:?}");
         }

@@ -40,7 +40,7 @@ fn start(directory: &Directory, words: &str, url: Option<&str>) -> Process {
 }
 
 fn document(directory: &Directory) -> Document {
-    weir_verdict::load(directory.file("run.json")).expect("it was written")
+    Document::load(directory.file("run.json")).expect("it was written")
 }
 
 /// Ids of the processes that a process has started.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use weir_result::Document;
 
 use serde_json::Value;
 
@@ -95,11 +96,11 @@ fn saved_runs_are_listed_shown_tagged_and_removed() {
     assert_eq!(ids(&home.json("list --tag v1")), [1]);
 
     let document = home.history("show nginx@2 --format json");
-    let document = weir_verdict::from_json(document.as_bytes()).expect("a document");
+    let document = Document::from_json(document.as_bytes()).expect("a document");
     assert_eq!((document.accounting.ok, document.plan.url.as_str()), (200, url.as_str()));
     let exported = home.0.file("run.json");
     let shown = home.history(&format!("show 2 --output {exported}"));
-    assert_eq!(weir_verdict::load(&exported).expect("written"), document);
+    assert_eq!(Document::load(&exported).expect("written"), document);
     assert_eq!(shown, weir("report", &[&exported]).stdout);
     assert_eq!(home.history("show #2 -o -"), home.history("show 2 --format json"));
 
@@ -237,7 +238,7 @@ fn a_save_that_fails_keeps_the_report() {
     assert!(ran.stderr.contains(message), "{ran:?}");
     assert!(ran.stderr.contains("move it away, or give another file with --history"), "{ran:?}");
     assert!(ran.stdout.contains("Throughput") && ran.stdout.contains("p50"), "{ran:?}");
-    assert_eq!(weir_verdict::load(&output).expect("written").accounting.ok, 200);
+    assert_eq!(Document::load(&output).expect("written").accounting.ok, 200);
 }
 
 /// Two runs at once both save, and the first of them begins the history.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
+use weir_result::Document;
 
 use serde_json::{Value, json};
 use weir_fleet::{
@@ -281,7 +282,7 @@ fn check(lie: Lie) {
         (output, serving.join().expect("it ends"))
     });
     assert_eq!(output.code(), 4, "{lie:?}: {output:?}");
-    let document = weir_verdict::load(fleet.place.file("run.json")).expect("it was written");
+    let document = Document::load(fleet.place.file("run.json")).expect("it was written");
     assert_eq!(document.accounting.ok, 400, "{lie:?}: two of three parts");
     let agents = document.fleet.expect("agents carried it out").agents;
     let ends: Vec<AgentEnd> = agents.iter().map(|agent| agent.end).collect();

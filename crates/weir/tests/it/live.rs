@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use weir_result::Document;
 
 use serde_json::Value;
 
@@ -371,7 +372,7 @@ fn a_reader_that_leaves_does_not_end_the_run() {
     let output = Process::start(Command::new("sh").args(["-c", &script])).wait();
     assert!(output.stderr.contains("code 0\n"), "{output:?}");
     assert_eq!(output.stdout.lines().count(), 1, "{output:?}");
-    let document = weir_verdict::load(&file).expect("it was written");
+    let document = Document::load(&file).expect("it was written");
     assert_eq!(document.accounting.ok, 400, "{output:?}");
 }
 

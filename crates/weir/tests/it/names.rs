@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 use weir_result::AssertionOutcome::{self, Fail, Pass};
-use weir_result::Study;
 use weir_result::study::{SearchEnd, StudyResult};
+use weir_result::{Document, Study};
 
 use crate::support::directory::Directory;
 use crate::support::process::{Output, Process};
@@ -75,7 +75,7 @@ fn assertions_about_names_judge_runs_and_documents() {
         let words = format!("{BRIEF} -q --from list.jsonl -o run.json");
         let run = place.weir(&words, &[&claimed[..], &[&url]].concat());
         assert_eq!(run.code(), code, "{run:?}");
-        let document = weir_verdict::load(place.0.file("run.json")).expect("a document");
+        let document = Document::load(place.0.file("run.json")).expect("a document");
         let outcomes = document.assertions.iter();
         let outcomes: Vec<_> =
             outcomes.map(|result| (result.assertion.as_str(), result.outcome)).collect();
@@ -150,7 +150,7 @@ fn requests_of_a_list_that_are_never_sent_have_names() {
     drop(listener);
     let words = format!("{BRIEF} -q --from list.jsonl -o run.json {url}");
     assert_eq!(place.weir(&words, &[]).code(), 1);
-    let document = weir_verdict::load(place.0.file("run.json")).expect("a document");
+    let document = Document::load(place.0.file("run.json")).expect("a document");
     let never_sent: Vec<u64> = document.names.iter().map(|name| name.never_sent).collect();
     assert_eq!((document.accounting.planned, &never_sent[..]), (40, &[20, 20][..]));
 }

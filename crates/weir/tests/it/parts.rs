@@ -2,6 +2,7 @@
 
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
+use weir_result::Document;
 
 use serde_json::Value;
 use weir_result::document::NameSection;
@@ -73,11 +74,11 @@ fn parts_of_a_list_are_merged_by_name() {
     let (directory, files) = run_parts(2, &words, &server.url());
     set_clocks(&files, 0);
     let parts: Vec<_> =
-        files.iter().map(|file| weir_verdict::load(file).expect("it was written")).collect();
+        files.iter().map(|file| Document::load(file).expect("it was written")).collect();
     let merged = directory.file("merged.json");
     let all = report(&format!("-o {merged}"), &[&files[1], &files[0]]);
     assert_eq!(all.code(), 0, "{all:?}");
-    let document = weir_verdict::load(&merged).expect("it was written");
+    let document = Document::load(&merged).expect("it was written");
     let names = document.names.iter().map(|name| (name.name.as_str(), name.planned));
     assert_eq!(names.collect::<Vec<_>>(), [("GET /a", 200), ("second", 100)]);
     for (index, name) in document.names.iter().enumerate() {
@@ -102,7 +103,7 @@ fn three_parts_are_reported_as_one_run() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs();
     let words = format!("-t4 -c7 -R 301 -d1s --warmup 0 --start-at {}", now + 3);
     let (_directory, files) = run_parts(3, &words, &server.url());
-    let load = |file: &String| weir_verdict::load(file).expect("it was written");
+    let load = |file: &String| Document::load(file).expect("it was written");
     for document in files.iter().map(load) {
         let start_ns = document.run.epoch_unix_ns + document.phases[0].start_ns;
         assert!(start_ns >= (now + 3) * 1_000_000_000, "it began too early");
@@ -117,7 +118,7 @@ fn three_parts_are_reported_as_one_run() {
     assert_eq!(line_of(&all.stdout, "Parts"), None, "{all:?}");
     assert!(line_of(&all.stdout, "Part 3").is_some(), "{all:?}");
     let json = report("--format json", &[one, two, three]).stdout;
-    let merged = weir_verdict::from_json(json.as_bytes()).expect("a document");
+    let merged = Document::from_json(json.as_bytes()).expect("a document");
     assert_eq!(merged.accounting.planned, 301, "exactly the rate of the whole plan");
     assert_eq!(merged.accounting.ok, 301);
     assert_eq!(merged.connections.requested, 7);
@@ -169,12 +170,12 @@ fn a_number_of_requests_is_divided() {
     let server = Served::plainly();
     let (_directory, files) = run_parts(2, "-t3 -c5 -n 101", &server.url());
     set_clocks(&files, 0);
-    let planned = |file: &String| weir_verdict::load(file).expect("written").accounting.planned;
+    let planned = |file: &String| Document::load(file).expect("written").accounting.planned;
     // Five connections on three threads: 2, 2, 1; part 2 has the second thread's.
     assert_eq!(files.iter().map(planned).collect::<Vec<_>>(), [61, 40]);
     let all = report("--format json", &[&files[1], &files[0]]);
     assert_eq!(all.code(), 0, "{all:?}");
-    let merged = weir_verdict::from_json(all.stdout.as_bytes()).expect("a document");
+    let merged = Document::from_json(all.stdout.as_bytes()).expect("a document");
     assert_eq!(merged.accounting.ok, 101);
 }
 

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
-use weir_result::IoEngine;
+use weir_result::{Document, IoEngine};
 
 use crate::support::directory::Directory;
 use crate::support::process::Process;
@@ -44,7 +44,7 @@ fn a_preloaded_library_sees_every_connection_and_request() {
     let output = Process::start(&mut command).wait();
     assert_eq!(output.code(), 0, "{output:?}");
 
-    let document = weir_verdict::load(&document).expect("it was written");
+    let document = Document::load(&document).expect("it was written");
     assert_eq!(document.accounting.ok, 200, "{output:?}");
     assert_eq!(document.plan.io, IoEngine::Epoll);
     assert!(document.notes.iter().any(|note| note.code == "epoll_for_preload"), "{output:?}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use weir_result::{Document, Load};
+use weir_result::Document;
 
 use crate::rows::{self, Slot};
 use crate::support::directory::Directory;
@@ -80,9 +80,9 @@ fn requests_have_the_times_of_the_log() {
             expected.sort();
             assert_eq!(planned(&slots, &ran.document), expected, "{ran}");
             let plan = &ran.document.plan;
-            let replay = plan.replay.as_ref().expect("it is in the plan");
-            assert_eq!(plan.duration_ns, Some(153 * MS / divisor), "{ran}");
-            assert!(matches!(plan.load, Load::OpenLoop { .. }) && plan.warmup_ns == 0, "{ran}");
+            let replay = plan.load.log().expect("it is in the plan");
+            assert_eq!(plan.length_ns(), Some(153 * MS / divisor), "{ran}");
+            assert!(plan.load.is_open_loop() && plan.warmup_ns == 0, "{ran}");
             let left_out: &[(&str, u64)] =
                 if unsafe_too { &[] } else { &[("DELETE", 1), ("POST", 1)] };
             let left_out: BTreeMap<String, u64> =
@@ -120,10 +120,10 @@ fn a_long_log_in_whole_seconds_is_repeated() {
         format!("--no-verdict --drain 60s --replay {log} --speed 4x --group /* -c20 -o {output}");
     let first = weir(&words, &[&server.url()]);
     assert_eq!(first.code(), 0, "{first:?}");
-    let document = weir_verdict::load(&output).expect("a document");
+    let document = Document::load(&output).expect("a document");
     assert_eq!((document.accounting.planned, document.accounting.ok), (5_000, 5_000), "{first:?}");
-    assert_eq!(document.plan.duration_ns, Some(500 * MS));
-    let replay = document.plan.replay.as_ref().expect("it is in the plan");
+    assert_eq!(document.plan.length_ns(), Some(500 * MS));
+    let replay = document.plan.load.log().expect("it is in the plan");
     assert_eq!((replay.has_whole_seconds, replay.is_cut, replay.lines), (true, true, 5_000));
     for part in ["spread evenly", "was cut"] {
         assert!(first.stdout.contains(part), "{part}: {first:?}");
@@ -132,7 +132,7 @@ fn a_long_log_in_whole_seconds_is_repeated() {
     let again = directory.file("again.json");
     let repeated = weir("rerun --no-verdict", &[&output, "-o", &again]);
     assert_eq!(repeated.code(), 0, "{repeated:?}");
-    let again = weir_verdict::load(&again).expect("a document");
+    let again = Document::load(&again).expect("a document");
     assert_eq!(again.run.plan_sha256, document.run.plan_sha256);
     fs::write(&log, line(0)).expect("the directory is the test's own");
     let changed = weir("rerun --no-verdict", &[&output]);
@@ -166,9 +166,9 @@ fn logs_of_caddy_and_traefik_are_replayed() {
         let words = format!("--no-verdict -q --replay {log} --no-preflight -o {output}");
         let ran = weir(&words, &[&server.url()]);
         assert_eq!(ran.code(), 0, "{ran:?}");
-        let document = weir_verdict::load(&output).expect("a document");
+        let document = Document::load(&output).expect("a document");
         assert_eq!(document.accounting.ok, 2, "{text}");
-        assert_eq!(document.plan.duration_ns, Some(510 * MS), "{text}");
+        assert_eq!(document.plan.length_ns(), Some(510 * MS), "{text}");
         let names: Vec<&str> = document.names.iter().map(|name| name.name.as_str()).collect();
         assert_eq!(names, ["GET /a", "GET /b"], "{text}");
     }

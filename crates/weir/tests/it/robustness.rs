@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::process::Command;
+use weir_result::Document;
 
 use serde_json::Value;
 use weir_text::is_unprintable;
@@ -45,7 +46,7 @@ fn standard_error_may_have_no_reader() {
         let output = by_shell(&script, &["-o", &file, &server.url()]);
         assert!(output.code() < 4 && output.stderr.is_empty(), "{output:?}");
         assert!(!output.stdout.is_empty());
-        assert_eq!(weir_verdict::load(&file).expect("a document").accounting.bad_response, 20);
+        assert_eq!(Document::load(&file).expect("a document").accounting.bad_response, 20);
         // An error needs no reader either.
         let output = by_shell(&format!("exec \"$0\" \"$@\" {gone}"), &["--no-such-flag"]);
         assert_eq!(output.code(), 2, "{output:?}");
@@ -62,7 +63,7 @@ fn a_standard_output_that_takes_nothing_costs_nothing_else() {
         let output = by_shell(&script, &["-o", &file, &server.url()]);
         assert_eq!(output.code(), 74, "{output:?}");
         assert!(output.stderr.contains("standard output cannot be written"), "{output:?}");
-        assert_eq!(weir_verdict::load(&file).expect("a document").accounting.ok, 20);
+        assert_eq!(Document::load(&file).expect("a document").accounting.ok, 20);
         assert_eq!(directory.names(), ["run.json"]);
         for words in ["--help", "-h", "--version", "report --help", "--compat wrk -v"] {
             let output = by_shell(&format!("exec \"$0\" {words} {gone}"), &[]);
@@ -422,7 +423,7 @@ fn poison(whole: &mut Value, pointer: &str, poisoned: &mut usize) {
         Value::Array(items) => (0..items.len()).map(|at| format!("{pointer}/{at}")).collect(),
         Value::String(text) => {
             let before = std::mem::replace(text, format!("{text}{EVIL}\nx"));
-            match weir_verdict::from_json(whole.to_string().as_bytes()) {
+            match Document::from_json(whole.to_string().as_bytes()) {
                 Ok(_) => *poisoned += 1,
                 Err(_) => *whole.pointer_mut(pointer).expect("it was there") = before.into(),
             }

@@ -70,7 +70,7 @@ impl Tool {
         );
         let Output { stdout, stderr, .. } = output;
         let document = (self == Weir).then(|| {
-            let document = weir_verdict::load(directory.file("run.json"));
+            let document = Document::load(directory.file("run.json"));
             document.unwrap_or_else(|error| panic!("{error}\n{stdout}\n{stderr}"))
         });
         Ran { stdout, stderr, document }

@@ -40,7 +40,7 @@ fn stopped(engine: &str, flags: &str) -> (Output, Document) {
     let_pass(STOPPED);
     weir.signal(&["CONT"]);
     let output = weir.wait();
-    let document = weir_verdict::load(&file).expect("it was written");
+    let document = Document::load(&file).expect("it was written");
     (output, document)
 }
 

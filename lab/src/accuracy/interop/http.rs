@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use weir_result::{Document, Load};
+use weir_result::Document;
 
 use super::counts::Counts;
 use super::draw::Draw;
@@ -59,8 +59,8 @@ pub(super) fn run(draw: &mut Draw, seed: u64) -> DrawnRun {
 fn measured(document: &Document) -> Range<u64> {
     let accounting = &document.accounting;
     let first = accounting.sent.warmup;
-    match document.plan.load {
-        Load::ClosedLoop => 0..u64::MAX,
+    match document.plan.load.is_open_loop() {
+        false => 0..u64::MAX,
         _ => first..first + accounting.planned,
     }
 }

@@ -53,7 +53,8 @@ class Truth:
     def __init__(self, stop_ns, document, head, streams):
         self.document, self.streams = document, streams
         [phases] = document["phases"]
-        plan, rate = document["plan"], document["plan"]["load"]["rate"]
+        plan = document["plan"]
+        rate = plan["load"]["due"]["curve"]["parts"][0]["from"]
         # Times of the plan are since the epoch of the run, those of the log monotonic.
         epoch = document["run"]["epoch_unix_ns"] - head["unix_less_monotonic_ns"]
         begin_ns = epoch + phases["start_ns"]
@@ -161,8 +162,8 @@ def printed(text):
 def in_text(text):
     """Returns the printed figures of a report by name."""
     # Columns are aligned at their right ends.
-    title = re.search(r"^ *Timing +first token .*$", text, re.M)
-    names = list(re.finditer(r"first token|gap|95% interval", title[0]))
+    title = re.search(r"^ *Timing +first token \(TTFT\) .*$", text, re.M)
+    names = list(re.finditer(r"first token \(TTFT\)|gap \(ITL\)|95% interval", title[0]))
     begins = [len("  p99.9")] + [name.end() for name in names]
     found = {}
     for p in (50, 99):
@@ -179,11 +180,11 @@ def in_text(text):
 def in_html(page):
     """Returns the same figures of the page."""
     plain = lambda cell: html.unescape(re.sub(r"<[^>]*>", "", cell)).strip()
-    tables = [table for table in page.split("<table")[1:] if ">first token<" in table]
+    tables = [table for table in page.split("<table")[1:] if ">first token (TTFT)<" in table]
     table = tables[0].split("</table>")[0]
     titles = [plain(cell) for cell in re.findall(r"<th scope=\"col\">(.*?)</th>", table)]
     found = {}
-    for name, title in (("first", "first token"), ("gap", "gap")):
+    for name, title in (("first", "first token (TTFT)"), ("gap", "gap (ITL)")):
         for p in (50, 99):
             row = re.search(rf"<th scope=\"row\">p{p}</th>(.*?)</tr>", table, re.S)[1]
             cells = [plain(cell) for cell in re.findall(r"<td.*?>(.*?)</td>", row, re.S)]
@@ -250,9 +251,13 @@ def main():
     reports = {"text": in_text(open(text_path).read()), "HTML": in_html(open(html_path).read())}
     for source, figures in reports.items():
         for figure, [low, high, unit] in limits.items():
+            # What is unknown states nothing.
+            if figures[figure] == "unknown":
+                continue
             value, rounding = printed(figures[figure])
             rows.add(figure, source, value, low - rounding, high + rounding, unit)
     print(json.dumps(rows.rows))
 
 
-main()
+if __name__ == "__main__":
+    main()

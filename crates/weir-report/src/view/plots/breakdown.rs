@@ -1,7 +1,7 @@
 //! Latency by cause: the client, waiting for a connection, the server.
 
+use weir_result::Document;
 use weir_result::document::Metric;
-use weir_result::{Document, Load};
 
 use crate::view::{Axis, AxisUnit, Mark, Plot, Role, Scale, short};
 
@@ -10,7 +10,7 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
     let latency = &document.latency;
     let mean = |metric: &Metric| metric.ok.mean_ns.unwrap_or(0.0);
     latency.response_time.ok.mean_ns?;
-    let is_open = matches!(document.plan.load, Load::OpenLoop { .. });
+    let is_open = document.plan.load.is_open_loop();
     let lag = if is_open { mean(&latency.sched_lag) } else { 0.0 };
     let wait = if is_open { mean(&latency.connection_wait) } else { 0.0 };
     let mut rows = vec![("mean".to_owned(), lag, wait, mean(&latency.service_time))];

@@ -2,7 +2,7 @@
 
 use weir_result::document::{Metric, Summary};
 use weir_result::quantile::{AllOutcomes, Bound};
-use weir_result::{Document, Histogram, Load};
+use weir_result::{Document, Histogram};
 
 use crate::view::messages::{counts_tokens, titles};
 use crate::view::{Axis, AxisUnit, Mark, Plot, Role};
@@ -21,23 +21,19 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
         let curve = of_histogram("service time of bad responses", Role::Main, bad);
         return Some(plot(vec![curve], "No response was ok."));
     }
-    let (name, headline, beside) = match document.plan.load {
-        Load::OpenLoop { .. } => {
-            ("response time", &latency.response_time, ("service time", &latency.service_time))
-        }
-        Load::ClosedLoop => {
-            ("service time", &latency.service_time, ("first byte", &latency.first_byte))
-        }
+    let (name, headline, beside) = match document.plan.load.is_open_loop() {
+        true => ("response time", &latency.response_time, ("service time", &latency.service_time)),
+        false => ("service time", &latency.service_time, ("first byte", &latency.first_byte)),
     };
     let mut marks: Vec<Mark> = band(headline.headline()).into_iter().collect();
     marks.extend(of_metric(beside.0, [Role::Second, Role::SecondAtLeast], beside.1));
     marks.extend(of_metric(name, [Role::Main, Role::MainAtLeast], headline));
-    let about = match document.plan.load {
-        Load::OpenLoop { .. } => {
+    let about = match document.plan.load.is_open_loop() {
+        true => {
             "Response time counts from the planned send, service time from the actual one: where \
              the two part, requests waited before they were sent."
         }
-        Load::ClosedLoop => {
+        false => {
             "In a closed loop a slow server delays the next send, and that time is not counted."
         }
     };

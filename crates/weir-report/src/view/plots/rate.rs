@@ -23,7 +23,7 @@ struct RatePoint {
 /// Plots percentiles of the response time against the planned rate, a point for each stage with a
 /// constant rate, and for each slice of a ramp; `None` if the rate does not change.
 pub(super) fn latency(document: &Document) -> Option<Plot> {
-    let stages = document.plan.stages.iter().zip(&document.stages);
+    let stages = document.plan.load.stages().iter().zip(&document.stages);
     let mut points: Vec<RatePoint> = stages
         .flat_map(|(planned, stage)| match planned.from.rps() == planned.to.rps() {
             true => vec![RatePoint::of_stage(stage)],

@@ -1,7 +1,7 @@
 //! Plots over the time of a run: rates, failures, requests in flight.
 
 use weir_result::document::{SeriesEntry, SeriesPhase};
-use weir_result::{Document, Load, Rate, Stage};
+use weir_result::{Document, Rate, Stage};
 
 use crate::view::{Axis, AxisUnit, Mark, Plot, Role, short};
 
@@ -68,12 +68,13 @@ pub(super) fn rates(document: &Document) -> Option<Plot> {
         return None;
     }
     let mut marks = spans(document);
-    if let (Load::OpenLoop { rate, .. }, None) = (document.plan.load, &document.plan.replay) {
+    let load = &document.plan.load;
+    if let (Some(rate), None) = (load.rate(), load.log()) {
         let (start_s, end_s) = ends(&document.series);
         let ends_s = [start_s, end_s.min(document.throughput.window_s)];
-        let planned = match document.plan.stages.is_empty() {
-            true => ends_s.map(|at_s| (at_s, Some(rate.rps()))).to_vec(),
-            false => planned_in_stages(&document.plan.stages, ends_s),
+        let planned = match load.stages() {
+            [] => ends_s.map(|at_s| (at_s, Some(rate.rps()))).to_vec(),
+            stages => planned_in_stages(stages, ends_s),
         };
         marks.push(Mark::line("planned", Role::Reference, planned));
     }

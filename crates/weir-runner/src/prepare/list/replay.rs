@@ -32,8 +32,6 @@ pub(crate) struct Replay {
     pub(crate) plan: ReplayPlan,
     /// Due times of the requests in nanoseconds from the start of the window.
     pub(crate) times: Arc<[u64]>,
-    /// Length of the window in nanoseconds.
-    pub(crate) window_ns: u64,
     /// Row of each request.
     pub(super) rows: Box<[u32]>,
     /// True if requests with unsafe methods are among them.
@@ -71,6 +69,7 @@ pub(super) fn read(spec: &ReplaySpec) -> Result<ReplayedLog> {
         sha256: input.sha256.clone(),
         lines: recording.lines,
         requests: rows.len() as u64,
+        window_ns,
         speed: spec.speed,
         has_whole_seconds: recording.has_whole_seconds,
         left_out: recording.left_out,
@@ -78,7 +77,7 @@ pub(super) fn read(spec: &ReplaySpec) -> Result<ReplayedLog> {
         is_cut: recording.is_cut,
     };
     let (times, rows) = (times_ns.into(), rows.into());
-    let replay = Replay { plan, times, window_ns, rows, has_unsafe };
+    let replay = Replay { plan, times, rows, has_unsafe };
     Ok(ReplayedLog { replay, requests: requests.into(), input, place: place(&name) })
 }
 

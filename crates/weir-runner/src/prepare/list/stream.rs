@@ -194,7 +194,7 @@ pub(super) fn requests(spec: &RunSpec, order: ListOrder, path: &Path) -> Result<
     let has_warmup = load.warmup.is_auto || load.warmup.span_ns > 0;
     match (order, load.requests) {
         (ListOrder::Once, _) => Ok(None),
-        (ListOrder::Sequential, Some(requests)) if load.duration_ns.is_none() && !has_warmup => {
+        (ListOrder::Sequential, Some(requests)) if load.length_ns().is_none() && !has_warmup => {
             Ok(Some(requests))
         }
         _ => bail!(

@@ -113,7 +113,7 @@ fn client_cpu() {
         busy(9 * S)(parts);
         parts.given.environment.cpus_usable = Some(2);
     };
-    says(id, cpus, &with("lower `load.model.rate`, or use a machine with more CPUs"));
+    says(id, cpus, &with("lower `load.model.due`, or use a machine with more CPUs"));
     let local = |parts: &mut DocumentParts| {
         busy(9 * S)(parts);
         parts.health.as_mut().expect("watched").is_server_local = Some(true);

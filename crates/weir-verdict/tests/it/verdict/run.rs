@@ -21,10 +21,8 @@ pub(crate) const EACH: u64 = 1_000;
 /// µs after it had arrived. It has 10 connections and two threads that are half idle.
 pub(crate) fn well(change: impl FnOnce(&mut DocumentParts)) -> Document {
     let mut parts = parts(1, 1, measured());
-    parts.given.plan.load = Load::OpenLoop {
-        rate: weir_result::Rate { numerator: 3_000, denominator: 1 },
-        arrivals: weir_result::Arrivals::Uniform,
-    };
+    let rate = weir_result::Rate { numerator: 3_000, denominator: 1 };
+    parts.given.plan.load = Load::constant(rate, weir_result::Arrivals::Uniform);
     parts.given.plan.duration_ns = Some(10 * S);
     parts.given.environment.clock_source = Some("tsc".to_owned());
     parts.given.environment.cpu_governor = Some("performance".to_owned());
@@ -293,7 +291,7 @@ pub(crate) fn no_success(parts: &mut DocumentParts) {
 pub(crate) fn held(lost: u64) -> impl FnOnce(&mut DocumentParts) {
     move |parts| {
         no_success(parts);
-        parts.given.plan.load = Load::ClosedLoop;
+        parts.given.plan.load = Load::closed_loop();
         let websocket = WebSocketPlan { in_flight: 1, idle: true, ..WebSocketPlan::default() };
         parts.given.plan.http = Some(HttpPlan::WebSocket(websocket));
         let m = &mut parts.measurements;
@@ -309,7 +307,7 @@ pub(crate) fn held(lost: u64) -> impl FnOnce(&mut DocumentParts) {
 /// Turns the run into a closed loop of the same requests on ten connections: 3,000/s of 3.3 ms
 /// each.
 pub(crate) fn closed(parts: &mut DocumentParts) {
-    parts.given.plan.load = Load::ClosedLoop;
+    parts.given.plan.load = Load::closed_loop();
     let m = &mut parts.measurements;
     m.service_time = m.response_time.clone();
     m.send_lag = Default::default();

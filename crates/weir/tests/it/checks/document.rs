@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weir_report::text::Bars;
 use weir_report::{TextOptions, json, text};
-use weir_result::Part;
+use weir_result::{Document, Part};
 
 /// The base of all edits, from `weir -R 200 -d 300ms --warmup 0 -c 2 -t 2`.
 pub(crate) const BASE: &[u8] = include_bytes!("base.json");
@@ -17,7 +17,7 @@ pub(crate) fn document(input: &[u8]) {
 /// Checks that a readable document has reports and reads the same after it was written. Merging it
 /// as both parts of a run succeeds or returns an error message.
 fn read(bytes: &[u8]) {
-    let document = match weir_verdict::from_json(bytes) {
+    let document = match Document::from_json(bytes) {
         Ok(document) => document,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
@@ -35,7 +35,7 @@ fn read(bytes: &[u8]) {
     }
     let mut written = Vec::new();
     json::write(&document, &mut written).expect("memory can be written");
-    let again = weir_verdict::from_json(&written).expect("what was written can be read");
+    let again = Document::from_json(&written).expect("what was written can be read");
     assert_eq!(again, document);
     let both = [1, 2].map(|index| {
         let mut half = document.clone();

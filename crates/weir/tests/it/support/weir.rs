@@ -84,7 +84,7 @@ impl Running {
         let output = self.process.wait();
         let code = output.code();
         let Output { stdout: text, stderr, .. } = output;
-        let document = weir_verdict::load(self.directory.file("run.json"))
+        let document = Document::load(self.directory.file("run.json"))
             .unwrap_or_else(|error| panic!("{error}: exit {code}\n{text}\n{stderr}"));
         Ran { code, text, stderr, document }.checked()
     }
