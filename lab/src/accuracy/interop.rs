@@ -12,6 +12,7 @@ mod counts;
 mod draw;
 mod drawn_run;
 mod server;
+mod stopped;
 
 use std::fmt::Display;
 

@@ -54,7 +54,8 @@ pub(in crate::accuracy) fn model(fixture: &Fixture) -> Result<Section> {
              window, and of the goodput, they differ by no more than the messages as close to a \
              limit as the client's greatest share of a gap or longest stop, or by those in the \
              10 ms before the window. A run with a stop above 10 ms is repeated. Each error \
-             planted into the log is noticed."
+             planted into the log is noticed. If the client is stopped at random, no stated bound \
+             is false."
         ),
     );
     let paths = EXPORTS.map(|format| fixture.directory.join(format!("model.{format}")));
@@ -91,6 +92,7 @@ pub(in crate::accuracy) fn model(fixture: &Fixture) -> Result<Section> {
         }
         section.note(format!("Planted: {planted}. {noticed} figures disagree."));
     }
+    super::stopped::compare(fixture, &mut section)?;
     section.note(format!("Server: {versions}."));
     Ok(section)
 }
