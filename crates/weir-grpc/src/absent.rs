@@ -51,6 +51,14 @@ impl Method {
         Err(SchemaError::Absent)
     }
 
+    /// Returns the JSON form of a message of a request.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn request(&self, _: &[u8]) -> Result<String, SchemaError> {
+        Err(SchemaError::Absent)
+    }
+
     /// Returns the JSON form of a message of a response.
     ///
     /// # Errors

@@ -49,19 +49,29 @@ impl Method {
         values.into_iter().map(encoded).collect::<Result<_, _>>().map_err(failed)
     }
 
+    /// Returns the JSON form of a message of a request.
+    ///
+    /// # Errors
+    /// If the bytes are no protobuf of it.
+    pub fn request(&self, bytes: &[u8]) -> Result<String, SchemaError> {
+        json_of(&self.descriptor.input(), bytes)
+    }
+
     /// Returns the JSON form of a message of a response.
     ///
     /// # Errors
     /// If the bytes are no protobuf of it.
     pub fn response(&self, bytes: &[u8]) -> Result<String, SchemaError> {
-        let output = self.descriptor.output();
-        let message = DynamicMessage::decode(output.clone(), bytes);
-        let text = message
-            .map_err(|error| error.to_string())
-            .and_then(|message| serde_json::to_string(&message).map_err(|error| error.to_string()));
-        let message = output.full_name().to_owned();
-        text.map_err(|reason| SchemaError::Protobuf { message, reason })
+        json_of(&self.descriptor.output(), bytes)
     }
+}
+
+fn json_of(of: &MessageDescriptor, bytes: &[u8]) -> Result<String, SchemaError> {
+    let text = DynamicMessage::decode(of.clone(), bytes)
+        .map_err(|error| error.to_string())
+        .and_then(|message| serde_json::to_string(&message).map_err(|error| error.to_string()));
+    let message = of.full_name().to_owned();
+    text.map_err(|reason| SchemaError::Protobuf { message, reason })
 }
 
 fn json_error(message: &MessageDescriptor, error: &serde_json::Error) -> SchemaError {

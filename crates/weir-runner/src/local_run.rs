@@ -87,9 +87,11 @@ impl LocalRun {
         let mut trace = result.trace.unwrap_or_default();
         let problem = missed.or(result.warning.map(|warning| warning.text));
         let problem = problem.or(trace.problem.take());
-        if let (true, Some(BodySpec::Text(json))) = (draft.calls.is_some(), &self.spec.request.body)
+        // Without a schema the messages are shown as they were given.
+        if let (Some(_), None, Some(BodySpec::Text(given))) =
+            (&draft.calls, draft.grpc_method(), &self.spec.request.body)
         {
-            trace.request += &format!("{json}\n");
+            trace.request += &format!("{given}\n");
         }
         for message in &mut trace.messages {
             message.text = redaction.lines(&message.text);

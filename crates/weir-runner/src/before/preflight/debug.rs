@@ -15,7 +15,7 @@ use weir_result::document::Preflight;
 
 use super::event_stream::{begins_events, has_events};
 use super::link::{Link, is_late};
-use super::message_log::MessageLog;
+use super::message_log::{MessageLog, sent_messages};
 use super::result::{PreflightResult, describe};
 use super::streams;
 use super::trace::{ExchangeTrace, KEPT_BYTES};
@@ -108,6 +108,9 @@ pub(super) fn http2<B: Backend>(
         let trace = result.trace.get_or_insert_default();
         if sent.is_some() && trace.request.is_empty() {
             trace.sent_http2(request);
+            if let Some(method) = draft.grpc_method() {
+                trace.request += &sent_messages(request.body(), method);
+            }
             trace.step("request sent", started, link.now());
         }
         let unfinished = |client: &H2Client, trace: &mut ExchangeTrace| {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_expect::BodyDecoder;
-use weir_grpc::Method;
+use weir_grpc::{Method, SchemaError};
 use weir_http::{
     MessageFormat, MessageFraming, MessageKind, MessageReader, MessageReading, ReceivedMessage,
 };
@@ -70,11 +70,28 @@ impl MessageLog {
     }
 }
 
-/// Returns a message of gRPC as JSON, and one that the schema cannot read as it is.
+/// Returns the messages of the body of a call as JSON, each in a line: what is sent, with the values
+/// of its fields.
+pub(super) fn sent_messages(mut body: &[u8], method: &Method) -> String {
+    let mut text = String::new();
+    while let Some((&[_, a, b, c, d], rest)) = body.split_first_chunk::<5>() {
+        let length = (u32::from_be_bytes([a, b, c, d]) as usize).min(rest.len());
+        let (message, after) = rest.split_at(length);
+        let json = as_json(message, |bytes| method.request(bytes));
+        text += &format!("{}\n", String::from_utf8_lossy(&json));
+        body = after;
+    }
+    text
+}
+
+/// Returns a message of a response as JSON, and one that the schema cannot read as it is.
 fn of_schema(content: &[u8], method: &Method) -> Vec<u8> {
+    as_json(content, |bytes| method.response(bytes))
+}
+
+fn as_json(content: &[u8], read: impl Fn(&[u8]) -> Result<String, SchemaError>) -> Vec<u8> {
     let mut decoder = BodyDecoder::new(KEPT_BYTES);
     let inflated = decoder.decode(content, [&b"gzip"[..]].into_iter());
-    let json = method.response(content);
-    let json = json.or_else(|error| method.response(inflated.map_err(|_| error)?));
+    let json = read(content).or_else(|error| read(inflated.map_err(|_| error)?));
     json.map_or_else(|_| content.to_vec(), String::into_bytes)
 }
