@@ -215,8 +215,7 @@ fn trial_load(load: &LoadSpec, plan: &TrialPlan, mut arrivals: Arrivals, round: 
     }
     LoadSpec {
         model: plan.rate().map_or(Load::closed_loop(), |rate| Load::constant(rate, arrivals)),
-        connection_stages: Vec::new(),
-        connections: plan.connections,
+        connections: plan.connections.into(),
         warmup: Warmup { span_ns: ns(plan.warmup_s), is_auto: false },
         duration_ns: Some(ns(plan.duration_s)),
         requests: None,

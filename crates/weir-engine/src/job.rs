@@ -144,13 +144,12 @@ impl Job {
 
     /// Returns the partition of worker `number`, counted over all parts of the plan.
     pub(crate) fn partition(&self, number: u32) -> Partition {
-        Partition::new(number, self.plan.threads, self.plan.connections)
+        Partition::new(number, self.plan.threads, self.plan.connections.count())
     }
 
     /// Returns the greatest number of connections of worker `number`.
     pub(crate) fn own_connections_max(&self, number: u32) -> u32 {
-        let all = self.plan.connections_max.unwrap_or(self.plan.connections);
-        Partition::new(number, self.plan.threads, all).own_connections
+        Partition::new(number, self.plan.threads, self.plan.connections.most()).own_connections
     }
 
     /// Returns the turns of a list that belong to the worker with this partition.

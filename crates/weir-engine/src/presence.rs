@@ -21,7 +21,7 @@ pub(crate) struct Presence {
 impl Presence {
     /// Returns the times of the connections of one part of the plan.
     pub(crate) fn new(plan: &Plan, partition: Partition) -> Presence {
-        let stages = &plan.connection_stages;
+        let stages = plan.connections.stages();
         let own = if stages.is_empty() { 0 } else { partition.own_connections };
         let spans = (0..own).map(|conn| spans(stages, partition.nth_connection(conn)));
         Presence { spans: spans.collect(), t0: Nanos::MAX }
@@ -111,15 +111,15 @@ fn span_in(stage: &ConnectionStage, number: u32) -> Range<u64> {
 
 #[cfg(test)]
 mod tests {
-    use weir_result::parse_connection_stages;
+    use weir_result::{ConnectionLoad, parse_connection_stages};
 
     use super::*;
 
     fn presence(text: &str, part: u32, parts: u32) -> Presence {
-        let connection_stages = parse_connection_stages(text).expect("stages");
-        let connections = weir_result::most_connections(&connection_stages);
-        let plan = Plan { connection_stages, connections, ..Plan::default() };
-        let mut presence = Presence::new(&plan, Partition::new(part, parts, connections));
+        let connections = ConnectionLoad::Stages(parse_connection_stages(text).expect("stages"));
+        let partition = Partition::new(part, parts, connections.count());
+        let plan = Plan { connections, ..Plan::default() };
+        let mut presence = Presence::new(&plan, partition);
         presence.begin(Nanos(1_000));
         presence
     }

@@ -247,7 +247,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                 has_arrived = true;
                 self.phases.connected_ns = now.0;
                 let is_open = self.pool.shared.connections.counts.open > 0;
-                let needs_none = self.job.plan.first_connections() == 0;
+                let needs_none = self.job.plan.connections.first() == 0;
                 let can_begin = is_open || needs_none || !self.job.ending.needs_connection;
                 self.control.arrive(now, can_begin);
             }

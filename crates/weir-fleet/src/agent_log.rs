@@ -99,7 +99,7 @@ impl AgentLog {
             (None, None) => String::new(),
         };
         let (method, url) = (&plan.request.method, &plan.url);
-        let connections = units::count(plan.connections.into());
+        let connections = units::count(plan.connections.count().into());
         self.line(&format!(
             "run {run}: its share of {method} {url}{rate} on {connections} connections{length}"
         ));

@@ -317,7 +317,7 @@ fn planned_for(
     spec.load.is_seed_drawn = false;
     // One thread of each agent, or as many as its weight; and each thread has a connection.
     let (agents, needed) = (hellos.len(), coordinator.threads_min());
-    let connections = spec.load.connections;
+    let connections = spec.load.connections.count();
     if connections < needed {
         bail!(
             "{CONNECTIONS} {connections} for {agents} agents: their shares need {needed}; use \

@@ -27,7 +27,10 @@ pub fn check_spec(spec: &RunSpec, watched_by: WatchPlace) -> Result<()> {
         (spec.compat.is_some(), "wrk and wrk2 have no agents".to_owned()),
         (spec.script.is_some(), format!("{SCRIPT} runs on one machine")),
         (load.in_flight_max.is_some(), format!("{IN_FLIGHT} is a limit of one machine")),
-        (load.connections_max.is_some(), format!("{CONNECTIONS_MAX} A..B needs one machine")),
+        (
+            load.connections.grows_to().is_some(),
+            format!("{CONNECTIONS_MAX} A..B needs one machine"),
+        ),
         (load.warmup.is_auto, format!("{WARMUP} auto depends on the numbers of one machine")),
         (load.is_until_signal(), format!("{DURATION} 0 ends by a signal to one machine")),
         (spec.checks.prove_client, format!("{PROVE_CLIENT} repeats the load of one machine")),

@@ -201,7 +201,7 @@ mod tests {
     fn part(index: u32, url: &str) -> Document {
         let mut spec = RunSpec::new(url);
         let requests = Some(300);
-        spec.load = LoadSpec { connections: 3, requests, ..LoadSpec::default() };
+        spec.load = LoadSpec { connections: 3.into(), requests, ..LoadSpec::default() };
         (spec.load.warmup.span_ns, spec.engine.threads) = (0, Some(3));
         spec.checks.preflight = false;
         spec.part = Some(Part::new(index, 3).expect("it exists"));

@@ -124,7 +124,7 @@ mod tests {
         let mut token = poisson(1, "10.0.0.1:80");
         token.request.wire_bytes += 7;
         assert_eq!(load(&poisson(1, "10.0.0.1:80")), load(&token), "of another length");
-        let more = Plan { connections: 11, ..poisson(1, "10.0.0.1:80") };
+        let more = Plan { connections: 11.into(), ..poisson(1, "10.0.0.1:80") };
         assert_ne!(load(&poisson(1, "10.0.0.1:80")), load(&more));
     }
 
@@ -180,7 +180,7 @@ mod tests {
         let before = key(Plan::default(), &environment);
         assert_eq!(before.differences(&before), []);
         environment.kernel = Some("6.1".to_owned());
-        let after = key(Plan { connections: 20, ..Plan::default() }, &environment);
+        let after = key(Plan { connections: 20.into(), ..Plan::default() }, &environment);
         let expected = [
             ("plan.connections".to_owned(), json!(10), json!(20)),
             ("kernel".to_owned(), Value::Null, json!("6.1")),

@@ -41,7 +41,7 @@ pub(crate) fn key(kernel: &str, connections: u32) -> SeriesKey {
         plan: json!({
             "url": "http://127.0.0.1:8080/",
             "connections": connections,
-            "load": { "model": "closed_loop" },
+            "load": {},
         }),
         machine: json!({ "host": "bench1", "kernel": kernel, "cpu": "A CPU", "weir": "0.1.0" }),
     }

@@ -61,7 +61,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         "ActualQPS": throughput.completed_rps,
         "ActualDuration": (throughput.window_s * 1e9).round() as u64,
         // Each of Fortio's threads has one connection.
-        "NumThreads": plan.connections,
+        "NumThreads": plan.connections.count(),
         "Version": format!("weir {}", document.tool.version),
         "Exactly": plan.requests.unwrap_or(0),
         "ID": document.run.id,

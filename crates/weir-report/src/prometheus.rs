@@ -55,9 +55,9 @@ fn about(document: &Document, page: &mut MetricsPage) {
     page.single("weir_run_start_time_seconds", "gauge", "Begin of the run, since 1970", began_s);
     let window_s = document.throughput.window_s;
     page.single("weir_window_seconds", "gauge", "Length of the measured window", window_s);
-    let connections = document.plan.connections.into();
+    let connections = document.plan.connections.count().into();
     page.single("weir_connections", "gauge", "Connections of the plan", connections);
-    if let Some(most) = document.plan.connections_max {
+    if let Some(most) = document.plan.connections.grows_to() {
         let help = "Greatest number of connections of the plan";
         page.single("weir_connections_max", "gauge", help, most.into());
         let grown = document.connections.grown as f64;

@@ -3,6 +3,7 @@
 mod addresses;
 mod arrivals;
 mod connection;
+mod connection_load;
 mod connection_stage;
 mod expect;
 mod http;
@@ -19,6 +20,7 @@ mod tls;
 pub use addresses::{AddressRange, AddressRangeError};
 pub use arrivals::Arrivals;
 pub use connection::{Closer, ConnectionPlan};
+pub use connection_load::ConnectionLoad;
 pub use connection_stage::{
     ConnectionStage, StageSpan, check_connection_stages, connections_at, most_connections,
     parse_connection_stages,
@@ -60,17 +62,8 @@ pub struct Plan {
     pub list: Option<ListPlan>,
     /// The load: when requests are due.
     pub load: Load,
-    /// Stages of a closed loop, which begin with the window; absent if the number of connections is
-    /// constant. The warm-up has the first number.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub connection_stages: Vec<ConnectionStage>,
-    /// Number of connections over all threads, at least 1: with stages of connections the greatest,
-    /// with `connections_max` those at the start.
-    pub connections: u32,
-    /// Greatest number of connections of an open loop, which opens a further one if none has room
-    /// for a request that is due: above `connections`. Absent if their number is fixed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub connections_max: Option<u32>,
+    /// Number of connections over all threads.
+    pub connections: ConnectionLoad,
     /// Greatest number of requests in flight over all threads in an open loop, at least `threads`.
     /// A request that is due beyond it is shed. Absent for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,9 +151,7 @@ impl Default for Plan {
             request: RequestPlan::default(),
             list: None,
             load: Load::closed_loop(),
-            connection_stages: Vec::new(),
-            connections: 10,
-            connections_max: None,
+            connections: ConnectionLoad::Fixed(10),
             in_flight_max: None,
             threads: 1,
             leaves_cpus: false,
@@ -200,27 +191,18 @@ impl Plan {
     /// Returns the stages of the window; none if its load is one.
     pub fn stage_spans(&self) -> Vec<StageSpan> {
         let rates = self.load.stages().iter().map(StageSpan::from);
-        rates.chain(self.connection_stages.iter().map(StageSpan::from)).collect()
+        rates.chain(self.connections.stages().iter().map(StageSpan::from)).collect()
     }
 
     /// Returns the number of stages; 0 if the load of the window is one.
     pub fn stage_count(&self) -> usize {
-        self.load.stages().len() + self.connection_stages.len()
+        self.load.stages().len() + self.connections.stages().len()
     }
 
     /// Returns the length of the window in nanoseconds; `None` if only a number of requests, or a
     /// signal, ends it.
     pub fn length_ns(&self) -> Option<u64> {
-        let connections = || match &self.connection_stages[..] {
-            [] => None,
-            stages => Some(stages.iter().map(|stage| stage.duration_ns).sum()),
-        };
-        self.load.length_ns().or_else(connections).or(self.duration_ns)
-    }
-
-    /// Returns the number of connections with which the load begins.
-    pub fn first_connections(&self) -> u32 {
-        self.connection_stages.first().map_or(self.connections, |stage| stage.from)
+        self.load.length_ns().or(self.connections.length_ns()).or(self.duration_ns)
     }
 
     /// True if the load is the same in the whole window: neither in stages nor a replayed log.
@@ -290,23 +272,23 @@ impl Plan {
 
     /// Returns the number of connections that this run opens: its part's share, else all.
     pub fn own_connections(&self) -> u32 {
-        self.part.map_or(self.connections, |part| self.connections_of(part))
+        self.part.map_or(self.connections.count(), |part| self.connections_of(part))
     }
 
     /// Returns the greatest number of connections that this run opens: its part's share, else all.
     pub fn own_connections_max(&self) -> u32 {
-        let all = self.connections_max.unwrap_or(self.connections);
+        let all = self.connections.most();
         self.part.map_or(all, |part| self.share_of(part, all))
     }
 
     /// Returns the number of connections of a part.
     pub(crate) fn connections_of(&self, part: Part) -> u32 {
-        self.share_of(part, self.connections)
+        self.share_of(part, self.connections.count())
     }
 
     /// Returns the greatest number of connections of a part.
     pub(crate) fn connections_max_of(&self, part: Part) -> u32 {
-        self.share_of(part, self.connections_max.unwrap_or(self.connections))
+        self.share_of(part, self.connections.most())
     }
 
     /// Returns a part's share of the first `connections` connections. Connection j belongs to

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A server of its own; any URL does.
     let server = weir_serve::spawn(ServeOptions::default())?;
     let mut spec = RunSpec::new(format!("http://{}/", server.endpoint()));
-    spec.load = LoadSpec { connections: 4, requests: Some(2_000), ..LoadSpec::default() };
+    spec.load = LoadSpec { connections: 4.into(), requests: Some(2_000), ..LoadSpec::default() };
 
     let finished = LocalRunner::default().run(&spec, &mut Silent)?;
     let document = &finished.document;

@@ -10,7 +10,7 @@
 //!
 //! let server = weir_serve::spawn(weir_serve::ServeOptions::default())?;
 //! let mut spec = RunSpec::new(format!("http://{}/", server.endpoint()));
-//! spec.load = LoadSpec { connections: 2, requests: Some(100), ..LoadSpec::default() };
+//! spec.load = LoadSpec { connections: 2.into(), requests: Some(100), ..LoadSpec::default() };
 //! let finished = LocalRunner::default().run(&spec, &mut Silent)?;
 //! assert_eq!(finished.document.accounting.ok, 100);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

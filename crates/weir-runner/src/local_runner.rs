@@ -159,7 +159,7 @@ mod tests {
     fn short(url: &str, duration_ns: Option<u64>) -> RunSpec {
         RunSpec {
             load: LoadSpec {
-                connections: 1,
+                connections: 1.into(),
                 warmup: Warmup::default(),
                 duration_ns,
                 requests: Some(20).filter(|_| duration_ns.is_none()),

@@ -239,7 +239,7 @@ fn own_rate(plan: &Plan) -> Result<f64> {
     let rates = stages
         .flat_map(|stage| [stage.from, stage.to].map(|rate| rate.rps() * f64::from(stage.burst)));
     let greatest = rates.fold(rate.rps(), f64::max);
-    let all = plan.connections_max.unwrap_or(plan.connections).max(1);
+    let all = plan.connections.most().max(1);
     Ok(greatest * f64::from(plan.own_connections_max()) / f64::from(all))
 }
 
@@ -264,7 +264,7 @@ mod tests {
         let (duration_ns, drain_ns, warmup_ns) = (Some(10_000_000_000), Some(1_000_000_000), 0);
         Plan {
             load,
-            connections: 10,
+            connections: 10.into(),
             threads: 2,
             duration_ns,
             drain_ns,

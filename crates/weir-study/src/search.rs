@@ -147,7 +147,8 @@ impl SearchRun {
     pub fn record(&mut self, document: &Document) -> Option<()> {
         let Next::Run(plan) = self.next() else { return None };
         self.objective.check(&document.plan).ok()?;
-        if document.plan.load.rate() != plan.rate() || document.plan.connections != plan.connections
+        if document.plan.load.rate() != plan.rate()
+            || document.plan.connections.count() != plan.connections
         {
             return None;
         }

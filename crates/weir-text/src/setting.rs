@@ -109,7 +109,7 @@ settings! {
     SCRIPT_MEMORY "script.memory_bytes" "Memory of the script",
     RATE "load.model.due" "Rate of the load",
     CONNECTIONS "load.connections" "Number of connections",
-    CONNECTIONS_MAX "load.connections_max" "Greatest number of connections of an open loop",
+    CONNECTIONS_MAX "load.connections.most" "Greatest number of connections of an open loop",
     IN_FLIGHT "load.in_flight_max" "Greatest number of requests in flight of an open loop",
     PIPELINE "load.pipeline" "Requests in flight on a connection of HTTP/1.1",
     WARMUP "load.warmup" "Length of the warm-up",

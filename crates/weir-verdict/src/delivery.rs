@@ -21,7 +21,7 @@ fn as_planned(document: &Document) -> String {
     let noun = if connections == 1 { "connection" } else { "connections" };
     let counted = || {
         let counted = format!("{} {noun}", units::count(connections.into()));
-        match document.plan.connection_stages.len() {
+        match document.plan.connections.stages().len() {
             0 => counted,
             1 => format!("up to {counted} in 1 stage"),
             stages => format!("up to {counted} in {stages} stages"),
@@ -33,7 +33,7 @@ fn as_planned(document: &Document) -> String {
     }
     let whole = match document.plan.load.rate() {
         Some(rate) => rate.to_string(),
-        None => units::count(document.plan.connections.into()),
+        None => units::count(document.plan.connections.count().into()),
     };
     format!("as planned: {covered}, of {whole} over all parts")
 }
@@ -41,7 +41,7 @@ fn as_planned(document: &Document) -> String {
 /// Reports connections that were planned and not open when the window began.
 fn missing_connections(document: &Document) -> Option<String> {
     let connections = &document.connections;
-    let (requested, open) = match document.plan.connection_stages.is_empty() {
+    let (requested, open) = match document.plan.connections.stages().is_empty() {
         // They come later too.
         false if !connections.failures.is_empty() => {
             (document.covered_connections().into(), connections.open_max)

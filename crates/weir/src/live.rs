@@ -32,7 +32,7 @@ pub(crate) fn own_rate_rps(plan: &Plan, now_ns: Option<i64>) -> Option<f64> {
         return None;
     }
     let rps = plan.load.rate_at(now_ns.unwrap_or(0))?;
-    Some(rps * f64::from(plan.own_connections()) / f64::from(plan.connections))
+    Some(rps * f64::from(plan.own_connections()) / f64::from(plan.connections.count()))
 }
 
 /// Labels of the totals by name in frames: of the names of a list that have intervals, and of all

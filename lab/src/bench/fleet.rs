@@ -111,7 +111,7 @@ impl ConstantLoad {
         let mut spec = RunSpec::new(url);
         let rate = Rate { numerator: u64::from(RATE * self.agents), denominator: 1 };
         spec.load.model = Load::constant(rate, Arrivals::Uniform);
-        spec.load.connections = CONNECTIONS * self.agents;
+        spec.load.connections = (CONNECTIONS * self.agents).into();
         spec.load.duration_ns = Some(self.seconds * 1_000_000_000);
         spec.load.warmup = Warmup::default();
         spec.engine.threads = Some(self.agents);

@@ -110,7 +110,7 @@ impl Observer for Seen {
 
 fn variant(name: &str, service: &str, change: impl FnOnce(&mut RunSpec)) -> Variant {
     let mut spec = RunSpec::new(format!("http://127.0.0.1/{service}"));
-    spec.load.connections = 4;
+    spec.load.connections = 4.into();
     (spec.load.duration_ns, spec.load.requests) = (None, Some(600));
     spec.load.warmup.span_ns = 0;
     change(&mut spec);

@@ -31,7 +31,7 @@ pub(crate) fn run<B: Backend>(
 
 fn plan(load: Load, stamps: StampChoice) -> Plan {
     Plan {
-        connections: load.connections,
+        connections: load.connections.into(),
         pipeline: load.depth,
         duration_ns: Some(WINDOW_NS),
         timeout_ns: TIMEOUT_NS,

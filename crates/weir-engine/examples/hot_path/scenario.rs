@@ -94,7 +94,7 @@ impl Scenario {
     pub(crate) fn job(&self, times: u64) -> Job {
         let plan = Plan {
             load: self.load.clone(),
-            connections: self.connections,
+            connections: self.connections.into(),
             pipeline: self.depth,
             duration_ns: Some(SPAN_NS * times),
             timeout_ns: 2_000_000_000,

@@ -77,7 +77,7 @@ fn plan(random: &mut Random, span_ns: u64) -> Plan {
     let spins = !is_long && random.chance(0.1);
     Plan {
         load: load(random, is_long),
-        connections,
+        connections: connections.into(),
         threads: number(random, 1, u64::from(connections.min(4))),
         pipeline: pick(random, &[1, 1, 2, 5]),
         warmup_ns: if warmup_is_auto { LONG_NS } else { pick(random, &[0, span_ns / 5]) },

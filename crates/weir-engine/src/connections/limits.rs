@@ -73,7 +73,7 @@ impl ConnectionLimits {
         let is_read = shows.is_some() || keeps != Interest::Status;
         ConnectionLimits {
             connections,
-            initial: job.partition(number).own_below(job.plan.first_connections()),
+            initial: job.partition(number).own_below(job.plan.connections.first()),
             depth: job.plan.depth(),
             timeout_ns: job.plan.timeout_ns,
             connect_timeout_ns: job.plan.connect_timeout_ns,

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use weir_engine::{Ending, Extras, Job};
 use weir_io::Nanos;
-use weir_result::{Closer, ConnectionPlan, Plan, Rate, StampChoice, Wait};
+use weir_result::{Closer, ConnectionLoad, ConnectionPlan, Plan, Rate, StampChoice, Wait};
 use weir_sim::{Client, Fate, Random, Seed, Split, World};
 
 use crate::observers::PerTag;
@@ -75,9 +75,13 @@ fn with_random_limits(plan: Plan, random: &mut Random) -> Plan {
         of + u32::try_from(random.between(0, most)).expect("small")
     };
     let (grows, sheds) = (random.chance(0.4), random.chance(0.3));
-    let connections_max = grows.then(|| above(plan.connections + 1, 30, random));
+    let first = plan.connections.count();
+    let connections = match grows {
+        true => ConnectionLoad::Growing { first, most: above(first + 1, 30, random) },
+        false => plan.connections,
+    };
     let in_flight_max = sheds.then(|| above(plan.threads, 10, random));
-    Plan { connections_max, in_flight_max, ..plan }
+    Plan { connections, in_flight_max, ..plan }
 }
 
 /// Returns random options for opening and renewing connections: the defaults, or any combination.
@@ -265,7 +269,7 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
     let connections = &measured.connections;
     let opened = connections.requested + connections.grown;
     assert!(connections.open_max <= opened, "{what}");
-    let most = plan.connections_max.map_or(connections.requested, u64::from);
+    let most = plan.connections.grows_to().map_or(connections.requested, u64::from);
     assert!(opened <= most.max(connections.requested), "{what}");
     assert!(outcomes.shed <= outcomes.never_sent, "{what}");
     assert!(plan.in_flight_max.is_some() || outcomes.shed == 0, "{what}");

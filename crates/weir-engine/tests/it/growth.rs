@@ -4,7 +4,7 @@
 use weir_engine::Job;
 use weir_io::Nanos;
 use weir_list::Order;
-use weir_result::{ConnectionPlan, Plan, Rate};
+use weir_result::{ConnectionLoad, ConnectionPlan, Plan, Rate};
 use weir_sim::{Law, World};
 
 use crate::lists::{job_of, list};
@@ -17,7 +17,7 @@ const SERVICE_NS: u64 = 200 * MS;
 
 /// Returns 2,000/s on 10 to `most` connections.
 fn growing(most: u32) -> Plan {
-    Plan { connections_max: Some(most), ..open(2_000, 1, 10) }
+    Plan { connections: ConnectionLoad::Growing { first: 10, most }, ..open(2_000, 1, 10) }
 }
 
 /// Returns a server that takes 200 ms per request, on a network on which a connect takes
@@ -71,7 +71,7 @@ fn an_idle_connection_is_taken_before_another_is_opened() {
     check_all("response", &run.measured.response_time.ok, 2_000, SERVICE_NS);
     assert!(run.measured.connections.open_at_t0 >= 400, "{:?}", run.measured.connections);
     assert_eq!(run.measured.connect_window.count(), 0);
-    let fixed = Plan { connections_max: None, ..growing(0) };
+    let fixed = Plan { connections: 10.into(), ..growing(0) };
     let fixed = self::run(slow(MS), &fixed).measured.connections;
     assert_eq!((fixed.grown, fixed.open_at_end, fixed.open_max), (0, 0, 10));
 }
@@ -104,7 +104,8 @@ fn each_worker_has_its_share_of_the_cap() {
 fn random_arrivals_wait_no_longer_than_a_connect_either() {
     for threads in [1, 3] {
         let plan = poisson(2_000, 1, 10, 5);
-        let plan = Plan { threads, connections_max: Some(3_000), ..plan };
+        let connections = ConnectionLoad::Growing { first: 10, most: 3_000 };
+        let plan = Plan { threads, connections, ..plan };
         let run = run_part(slow(MS), &plan, 0, Nanos::MAX);
         assert_eq!(run.measured.outcomes.ok, run.measured.planned);
         assert_eq!(longest_wait(&run), MS);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use weir_io::Nanos;
-use weir_result::{ConnectionStage, Plan, most_connections, parse_connection_stages};
+use weir_result::{ConnectionLoad, ConnectionStage, Plan, parse_connection_stages};
 use weir_sim::{Random, Seed, World};
 
 use crate::conservation::{SPAN_NS, random_plan, setting};
@@ -15,12 +15,10 @@ const MS: u64 = SECOND / 1_000;
 /// Returns a closed loop in these stages.
 fn ramping(plan: &Plan, stages: Vec<ConnectionStage>) -> Plan {
     Plan {
-        duration_ns: Some(stages.iter().map(|stage| stage.duration_ns).sum()),
+        duration_ns: None,
         requests: None,
-        connections: most_connections(&stages),
-        connections_max: None,
+        connections: ConnectionLoad::Stages(stages),
         in_flight_max: None,
-        connection_stages: stages,
         ..plan.clone()
     }
 }
@@ -90,7 +88,7 @@ fn stages_of_connections_add_up_in_wild_worlds() {
             .collect();
         stages[0].from = random.between(1, 12) as u32;
         let plan = ramping(&Plan { load: weir_result::Load::closed_loop(), ..plan }, stages);
-        let plan = Plan { threads: plan.threads.min(plan.connections), ..plan };
+        let plan = Plan { threads: plan.threads.min(plan.connections.count()), ..plan };
         let number = random.between(0, u64::from(plan.threads) - 1) as u32;
         let run = run_job(World::wild(Seed(seed), SPAN_NS), &job(&plan), number, stop_at, None);
         check_stages(&plan, &run, &format!("seed {seed}"));

@@ -48,7 +48,7 @@ fn requests_leave_at_the_times_of_the_log() {
     let mut random = Random::new(Seed(7), 301);
     for (threads, connections) in [(1, 100), (3, 100), (4, 90)] {
         let (times, rows) = random_log(&mut random, SECOND, 300);
-        let plan = Plan { threads, connections, ..Plan::default() };
+        let plan = Plan { threads, connections: connections.into(), ..Plan::default() };
         let job = replay(&plan, &times, &rows);
         let mut sent: Vec<u64> = Vec::new();
         let mut by_row = [0; 5];
@@ -96,7 +96,7 @@ fn replays_add_up_in_wild_worlds() {
 fn a_replay_has_no_intervals() {
     let times: Vec<u64> = (0..600).map(|nth| nth * nth * 1_000).collect();
     let rows: Vec<u32> = times.iter().map(|_| 0).collect();
-    let job = replay(&Plan { connections: 50, ..Plan::default() }, &times, &rows);
+    let job = replay(&Plan { connections: 50.into(), ..Plan::default() }, &times, &rows);
     let mut plan = job.plan.clone();
     let run = run_job(serving(SECOND / 10_000), &job, 0, Nanos::MAX, None);
     let found = |plan: &Plan| {

@@ -77,7 +77,8 @@ fn each_request_is_another_one() {
         let sent = run.measured.sent;
         let all = sent.warmup + sent.measured + sent.tail;
         assert_eq!(numbers(&run), (1..=all).collect::<Vec<_>>(), "{what}");
-        let planned = if !plan.load.is_open_loop() { 1_000 * plan.connections } else { 1_000 };
+        let planned =
+            if !plan.load.is_open_loop() { 1_000 * plan.connections.count() } else { 1_000 };
         assert_eq!(run.measured.planned, u64::from(planned), "{what}");
         check_all(&what, &run.measured.service_time.ok, planned.into(), MS);
         assert_eq!(run.measured.script.as_ref().expect("a script").ran_dry, 0, "{what}");
@@ -92,7 +93,7 @@ function request(connection)
 end
 "#;
     for plan in [closed(1), closed(7), open(1_000, 1, 1), open(1_000, 1, 7)] {
-        let what = format!("{:?}, {}", plan.load, plan.connections);
+        let what = format!("{:?}, {:?}", plan.load, plan.connections);
         let run = run_script(serving(MS / 2), &plan, NUMBERED);
         check_well(&run, &what);
         assert!(run.measured.planned >= 1_000, "{what}");
@@ -155,7 +156,7 @@ fn batches_are_timed_response_by_response() {
         let text = batching(&in_words(sizes)) + SHOWN;
         for plan in [closed(1), closed(3), open(200, 1, 3), open(333, 2, 5)] {
             let plan = Plan { warmup_ns: 100 * MS, ..plan };
-            let what = format!("{sizes:?} {:?} {}", plan.load, plan.connections);
+            let what = format!("{sizes:?} {:?} {:?}", plan.load, plan.connections);
             let run = run_script(serving(MS), &plan, &text);
             check_well(&run, &what);
             let sent = run.measured.sent;
@@ -546,7 +547,11 @@ fn late_responses_are_taken_and_counted() {
         let what = format!("{:?}, {}", plan.load, plan.pipeline);
         let outcomes = run.measured.outcomes;
         assert_eq!(outcomes.ok + outcomes.in_flight_at_end, run.measured.planned, "{what}");
-        assert_eq!(run.measured.connections.connects, u64::from(plan.connections), "{what}");
+        assert_eq!(
+            run.measured.connections.connects,
+            u64::from(plan.connections.count()),
+            "{what}"
+        );
         assert!(run.measured.connections.failures.is_empty(), "{what}");
         let t1 = run.start().after(SECOND);
         let end = Nanos(run.measured.workers[0].tail_end_ns);

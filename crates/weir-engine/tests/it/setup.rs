@@ -51,7 +51,7 @@ impl Run {
 /// Returns a closed loop of one second.
 pub(crate) fn closed(connections: u32) -> Plan {
     Plan {
-        connections,
+        connections: connections.into(),
         duration_ns: Some(SECOND),
         io: IoEngine::Simulated,
         stamps: StampChoice::All,

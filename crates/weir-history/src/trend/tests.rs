@@ -3,8 +3,10 @@
 use super::*;
 use crate::list::Layout;
 use crate::tests::{entry, key};
+use serde_json::json;
 use weir_report::view::{Block, Mark, Plot};
 use weir_result::quantile::Bound;
+use weir_result::{Arrivals, ConnectionLoad, Load, Rate};
 
 fn metrics(names: &[&str]) -> Vec<NamedMetric> {
     names.iter().map(|name| name.parse().expect("a metric")).collect()
@@ -40,6 +42,22 @@ fn trend(runs: Vec<TrendRun>) -> Trend {
 }
 
 const TERMINAL: Layout = Layout { width: Some(80), has_blocks: true };
+
+#[test]
+fn the_load_of_a_series_has_words() {
+    let words = |load: Load, connections: ConnectionLoad| {
+        let plan = json!({ "url": "http://h/", "load": load, "connections": connections });
+        text::load_of(&plan)
+    };
+    let rate = Rate { numerator: 500, denominator: 1 };
+    let open = Load::constant(rate, Arrivals::Poisson { seed: 0 });
+    let growing = ConnectionLoad::Growing { first: 1, most: 9 };
+    assert_eq!(words(open, growing), "http://h/, 1 connection, 500/s, poisson");
+    let stages = weir_result::parse_stages("1s@100,2s@200").expect("stages");
+    let staged = words(Load::in_stages(stages, Arrivals::Uniform), 10.into());
+    assert_eq!(staged, "http://h/, 10 connections, 1 s at 100/s, 2 s at 200/s");
+    assert_eq!(words(Load::closed_loop(), 2.into()), "http://h/, 2 connections, closed loop");
+}
 
 #[test]
 fn a_step_is_found_and_printed() {

@@ -5,8 +5,8 @@ use std::iter;
 
 use weir_result::document::{Aborted, FleetSection};
 use weir_result::{
-    Arrivals, Document, DueTimes, Environment, ExpectPlan, HttpPlan, ListOrder, ListPlan, Load,
-    Plan, Rate,
+    Arrivals, ConnectionLoad, Document, DueTimes, Environment, ExpectPlan, HttpPlan, ListOrder,
+    ListPlan, Load, Plan, Rate,
 };
 use weir_text::units;
 
@@ -122,7 +122,7 @@ fn load_with(plan: &Plan, allowed: Option<u64>) -> Vec<Fact> {
 
 /// The load of a closed loop.
 fn closed_loop(plan: &Plan) -> Fact {
-    match (plan.is_idle(), plan.connection_stages.len()) {
+    match (plan.is_idle(), plan.connections.stages().len()) {
         (true, _) => match plan.websocket().and_then(|it| it.first_bytes) {
             Some(_) => Fact::text("listening"),
             None => Fact::text("no messages"),
@@ -149,17 +149,13 @@ fn open_loop(load: &Load) -> Fact {
 
 /// Number of connections, and of the requests in flight on each.
 fn connections(plan: &Plan, allowed: Option<u64>) -> Fact {
-    let connections = match plan.connections_max {
-        None => {
-            let connections = Fact::counted(plan.connections.into(), "connection");
-            match plan.connection_stages.is_empty() {
-                true => connections,
-                false => Fact::text(format!("up to {}", connections.text)),
-            }
-        }
-        Some(most) => {
-            let first = units::count(plan.connections.into());
-            Fact::text(format!("{first} to {} connections", units::count(most.into())))
+    let counted = Fact::counted(plan.connections.count().into(), "connection");
+    let connections = match &plan.connections {
+        ConnectionLoad::Fixed(_) => counted,
+        ConnectionLoad::Stages(_) => Fact::text(format!("up to {}", counted.text)),
+        ConnectionLoad::Growing { first, most } => {
+            let [first, most] = [*first, *most].map(|number| units::count(number.into()));
+            Fact::text(format!("{first} to {most} connections"))
         }
     };
     match plan.http {

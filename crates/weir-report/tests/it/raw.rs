@@ -35,7 +35,7 @@ fn about<'a>(run_id: &'a str, plan: &'a Plan) -> RawAbout<'a> {
 fn plan() -> Plan {
     Plan {
         url: "http://127.0.0.1:8080/index.html".to_owned(),
-        connections: 100,
+        connections: 100.into(),
         threads: 2,
         ..Plan::default()
     }

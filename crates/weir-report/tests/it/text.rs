@@ -12,9 +12,9 @@ use weir_result::document::{
     ServerLoad, ServerSection, StageSection, StageVerdict,
 };
 use weir_result::{
-    Arrivals, Callback, CallbackUsage, ConnectionStage, Document, ErrorKind, FailureCause,
-    FailurePhase, HandshakeKind, Interval, Load, Measurements, Occupancy, Rate, ScriptUsage,
-    StampChoice, Stops, Tally, TlsCounts, TlsParameters,
+    Arrivals, Callback, CallbackUsage, ConnectionLoad, ConnectionStage, Document, ErrorKind,
+    FailureCause, FailurePhase, HandshakeKind, Interval, Load, Measurements, Occupancy, Rate,
+    ScriptUsage, StampChoice, Stops, Tally, TlsCounts, TlsParameters,
 };
 use weir_verdict::Assertion;
 
@@ -511,8 +511,8 @@ fn tiny_rate() {
     golden("tiny_rate", &document, &PLAIN);
     // `-d` makes no stage longer: p50 needs 40 s, and the window has 10.
     assert_eq!(document.throughput.window_s, 10.0);
-    document.plan.connection_stages =
-        vec![ConnectionStage { duration_ns: 10_000 * MS, from: 1, to: 1 }];
+    let stage = ConnectionStage { duration_ns: 10_000 * MS, from: 1, to: 1 };
+    document.plan.connections = ConnectionLoad::Stages(vec![stage]);
     let text = print(&document, &PLAIN);
     assert!(text.contains("too few independent samples; stages 4.0 times as long"), "{text}");
 }

@@ -56,7 +56,7 @@ impl Coverage {
                 .iter()
                 .fold(0, |sum: u32, section| sum.saturating_add(plan.connections_of(section.part))),
         };
-        let share = f64::from(connections) / f64::from(plan.connections.max(1));
+        let share = f64::from(connections) / f64::from(plan.connections.count().max(1));
         Coverage { connections, share }
     }
 }
@@ -136,7 +136,7 @@ impl Document {
     /// True if the number of connections may grow, and was below its greatest all the time.
     pub fn is_below_connections_max(&self) -> bool {
         let opened = self.connections.requested.saturating_add(self.connections.grown);
-        self.plan.connections_max.is_some() && opened < self.covered_connections_max().into()
+        self.plan.connections.grows_to().is_some() && opened < self.covered_connections_max().into()
     }
 
     /// Returns the window of the merged parts that starts last and the one that ends first, with

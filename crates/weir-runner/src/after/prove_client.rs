@@ -53,12 +53,12 @@ pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
              threads; compare runs with different {THREADS}"
         );
     }
-    if plan.threads >= plan.connections {
+    if plan.threads >= plan.connections.count() {
         bail!(
             "{PROVE_CLIENT} adds a thread to {}, and each needs a connection: use more \
              than {CONNECTIONS} {}",
             plan.threads,
-            plan.connections
+            plan.connections.count()
         );
     }
     if plan.in_flight_max.is_some_and(|most| most <= plan.threads) {

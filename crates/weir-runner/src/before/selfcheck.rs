@@ -68,8 +68,7 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         target: url.target(endpoint),
         request: RequestPlan { wire_bytes: request.bytes().len() as u64, ..RequestPlan::default() },
         load: Load::constant(RATE, Arrivals::Uniform),
-        connections,
-        connections_max: None,
+        connections: connections.into(),
         in_flight_max: None,
         threads: job.plan.own_threads().min(connections),
         http: Some(HttpPlan::Http11),
@@ -83,7 +82,6 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         connection: ConnectionPlan::default(),
         part: None,
         list: None,
-        connection_stages: Vec::new(),
         ..job.plan.clone()
     };
     Ok(Job { cpus: job.cpus.clone(), ..Job::new(plan, endpoint.clone(), request) })

@@ -70,7 +70,7 @@ pub(crate) fn check_sources(draft: &Draft) -> Result<()> {
             }
         }
     }
-    let most = draft.plan.connections_max.unwrap_or(draft.plan.connections);
+    let most = draft.plan.connections.most();
     let used = most.min(CHECKED_SOURCES_MAX);
     let mut last = None;
     for source in (0..used).filter_map(|number| plan.source(number)) {
@@ -207,9 +207,9 @@ mod tests {
 
     #[test]
     fn invalid_sources_are_errors() {
-        let from = |connections, ranges: &str, unix: Option<&str>| {
+        let from = |connections: u32, ranges: &str, unix: Option<&str>| {
             let draft = draft(URL, |spec| {
-                spec.load.connections = connections;
+                spec.load.connections = connections.into();
                 spec.connection.sources = sources(ranges);
                 spec.target.unix = unix.map(PathBuf::from);
             });
@@ -232,12 +232,15 @@ mod tests {
 
     #[test]
     fn descriptors_are_counted_by_thread() {
-        let check = |connections, threads, has_scripts, soft| {
-            let plan = Plan { connections, threads, ..Plan::default() };
+        let check = |connections: u32, threads, has_scripts, soft| {
+            let plan = Plan { connections: connections.into(), threads, ..Plan::default() };
             check_descriptors(&plan, has_scripts, DescriptorLimit { soft, hard: soft })
         };
         check(1_000, 2, false, 508).expect("500 and 8 of each worker's own");
-        let growing = Plan { connections: 10, connections_max: Some(1_001), ..Plan::default() };
+        let growing = {
+            let connections = weir_result::ConnectionLoad::Growing { first: 10, most: 1_001 };
+            Plan { connections, ..Plan::default() }
+        };
         let limit = DescriptorLimit { soft: 1_008, hard: 1_008 };
         check_descriptors(&growing, false, limit).expect_err("the last of them has none");
         check(1_001, 2, false, 508).expect_err("one worker has 501");

@@ -17,7 +17,7 @@ use crate::spec::RunSpec;
 pub(super) fn check_spec(spec: &RunSpec) -> Result<()> {
     let load = &spec.load;
     let given = [
-        (CONNECTIONS_MAX, load.connections_max.is_some()),
+        (CONNECTIONS_MAX, load.connections.grows_to().is_some()),
         (IN_FLIGHT, load.in_flight_max.is_some()),
     ];
     let Some((setting, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
@@ -29,7 +29,7 @@ pub(super) fn check_spec(spec: &RunSpec) -> Result<()> {
     if !load.model.is_open_loop() {
         bail!("{setting} needs planned times, which a closed loop has not: give {RATE}");
     }
-    if load.connections_max.is_some_and(|most| most <= load.connections) {
+    if load.connections.grows_to().is_some_and(|most| most <= load.connections.count()) {
         bail!(
             "the greatest number of connections ({CONNECTIONS_MAX}) is not above the number at the \
              start ({CONNECTIONS}): raise it, or leave it out"

@@ -15,7 +15,8 @@ const WAIT_MAX_NS: u64 = 24 * 3_600 * 1_000_000_000;
 /// When the number of threads is missing or too small, or the warm-up has no fixed length.
 pub(crate) fn check_spec(spec: &RunSpec) -> Result<()> {
     let Some(part) = spec.part else { return Ok(()) };
-    let threads = spec.engine.threads.map_or(0, |threads| threads.min(spec.load.connections));
+    let threads =
+        spec.engine.threads.map_or(0, |threads| threads.min(spec.load.connections.count()));
     let needed = part.workers_min();
     if threads < needed {
         bail!(

@@ -15,8 +15,8 @@ use weir_result::{
     TlsPlan, check_connection_stages,
 };
 use weir_text::setting::{
-    ABORT, BODY, DURATION, HTTP, IO, LIST, METHOD, PART, PIPELINE, PROVE_CLIENT, RATE, REPLAY,
-    REQUESTS, SCRIPT, STAGES, WARMUP,
+    ABORT, BODY, DURATION, HTTP, IN_FLIGHT, IO, LIST, METHOD, PART, PIPELINE, PROVE_CLIENT, RATE,
+    REPLAY, REQUESTS, SCRIPT, STAGES, WARMUP,
 };
 use weir_tls::TlsConfig;
 use weir_verdict::AbortCondition;
@@ -111,7 +111,7 @@ pub(crate) fn plan(
         if let Some(permissions) = permissions {
             all = permissions.permitted(all)?;
         }
-        let (taken, others) = addresses::choose(&url.host, all, spec.load.connections);
+        let (taken, others) = addresses::choose(&url.host, all, spec.load.connections.count());
         note = others;
         Ok(taken)
     })?;
@@ -153,7 +153,7 @@ pub(crate) fn plan_at(
     let (calls, url) = grpc::prepare(spec, server, &mut headers, load_schema, &mut inputs)?;
     let url = &url;
     let shares_cpus = destinations.iter().chain([&endpoint]).any(|to| is_local(to) == Some(true));
-    let least = connections::threads_min(spec.load.most_connections(), scripts.is_some());
+    let least = connections::threads_min(spec.load.connections.most(), scripts.is_some());
     let threads = cpus.threads(spec, shares_cpus, least);
     notes.extend(cpus.notes(spec, &threads));
     let own_threads = threads.within_limits(&Root::machine())?;
@@ -265,9 +265,7 @@ fn endpoints(
 fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
     let plan = Plan {
         load: spec.load.model.clone(),
-        connection_stages: spec.load.connection_stages.clone(),
-        connections: spec.load.connections,
-        connections_max: spec.load.connections_max,
+        connections: spec.load.connections.clone(),
         in_flight_max: spec.load.in_flight_max,
         pipeline: spec.load.pipeline,
         warmup_ns: spec.load.warmup.span_ns,
@@ -342,7 +340,10 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
     check_replay(spec)?;
     let load = &spec.load;
     let threads = spec.engine.threads.unwrap_or(1);
-    if load.connections == 0 || threads == 0 || load.timeout_ns == 0 || load.connect_timeout_ns == 0
+    if load.connections.count() == 0
+        || threads == 0
+        || load.timeout_ns == 0
+        || load.connect_timeout_ns == 0
     {
         bail!("connections, threads and timeouts of a run are at least 1");
     }
@@ -372,7 +373,7 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
     if load.model.log().is_some() {
         bail!("{RATE}: the times of a log are those of {REPLAY}: leave them out");
     }
-    match (has_stages, load.connection_stages.is_empty()) {
+    match (has_stages, load.connections.stages().is_empty()) {
         (false, true) => Ok(()),
         (true, true) => check_stages_of(load),
         (false, false) => check_connection_stages_of(load),
@@ -382,11 +383,23 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
 
 /// Checks that the rest of a load fits its stages of connections.
 fn check_connection_stages_of(load: &LoadSpec) -> Result<()> {
-    check_connection_stages(&load.connection_stages).map_err(|why| anyhow!("{STAGES}: {why}"))?;
-    if load.clone().in_connection_stages(load.connection_stages.clone()) != *load {
-        bail!("{STAGES}: the model, length or connections of the load are not those of its stages");
+    let stages = load.connections.stages();
+    check_connection_stages(stages).map_err(|why| anyhow!("{STAGES}: {why}"))?;
+    if load.model.is_open_loop() || load.in_flight_max.is_some() {
+        bail!(
+            "{STAGES} of connections are those of a closed loop: leave out {RATE} and {IN_FLIGHT}"
+        );
     }
-    check_warmup_of_stages(load, load.connection_stages[0].from == 0, "number of connections")
+    check_has_own_length(load)?;
+    check_warmup_of_stages(load, stages[0].from == 0, "number of connections")
+}
+
+/// Checks that nothing but the stages ends a load.
+fn check_has_own_length(load: &LoadSpec) -> Result<()> {
+    if load.duration_ns.is_some() || load.requests.is_some() {
+        bail!("{STAGES} have a length of their own: leave out {DURATION} and {REQUESTS}");
+    }
+    Ok(())
 }
 
 /// Checks that stages begin at a planned time, and that there is a load to warm up with.
@@ -431,9 +444,7 @@ fn check_replay(spec: &RunSpec) -> Result<()> {
 
 /// Checks that the rest of a load fits its stages.
 fn check_stages_of(load: &LoadSpec) -> Result<()> {
-    if load.duration_ns.is_some() || load.requests.is_some() {
-        bail!("{STAGES} have a length of their own: leave out {DURATION} and {REQUESTS}");
-    }
+    check_has_own_length(load)?;
     check_warmup_of_stages(load, load.model.stages()[0].from.numerator == 0, "rate")
 }
 
@@ -583,7 +594,7 @@ fn in_documents(engine: Engine) -> IoEngine {
 #[cfg(test)]
 mod tests {
     use weir_io::ENGINES;
-    use weir_result::{Arrivals, Rate};
+    use weir_result::{Arrivals, ConnectionLoad, Rate};
 
     use super::*;
 
@@ -614,15 +625,15 @@ mod tests {
             "give `load.duration_ns` a length",
         );
         check(
-            |spec| spec.load.connections_max = Some(20),
-            "`load.connections_max` needs planned times, which a closed loop has not",
+            |spec| spec.load.connections = ConnectionLoad::Growing { first: 10, most: 20 },
+            "`load.connections.most` needs planned times, which a closed loop has not",
         );
         check(
             |spec| {
                 let rate = Rate { numerator: 5, denominator: 1 };
                 let arrivals = Arrivals::Uniform;
                 spec.load.model = Load::constant(rate, arrivals);
-                spec.load.connections_max = Some(10);
+                spec.load.connections = ConnectionLoad::Growing { first: 10, most: 10 };
             },
             "is not above the number at the start",
         );

@@ -77,7 +77,7 @@ impl Cpus {
     /// part of a run has to come to the same number, so parts do without the second rule; so do
     /// runs whose user chose the CPUs. `least` threads can open the connections.
     pub(crate) fn threads(&self, spec: &RunSpec, is_server_local: bool, least: u32) -> Threads {
-        let connections = spec.load.connections;
+        let connections = spec.load.connections.count();
         let leaves_cpus = is_server_local
             && spec.engine.threads.is_none()
             && spec.part.is_none()
@@ -96,7 +96,7 @@ impl Cpus {
     /// Returns the notes on a number of threads that cannot be, or does harm.
     pub(crate) fn notes(&self, spec: &RunSpec, threads: &Threads) -> Vec<Note> {
         let mut notes = Vec::new();
-        let connections = spec.load.connections;
+        let connections = spec.load.connections.count();
         if let Some(given) = spec.engine.threads.filter(|given| *given > connections) {
             let text = format!(
                 "{given} threads for {connections} connections: each thread needs one; \
@@ -166,7 +166,7 @@ mod tests {
     /// Returns the threads for 50 connections on `count` CPUs, with the options that `change` sets.
     fn threads(count: u32, change: impl Fn(&mut RunSpec), is_server_local: bool) -> Threads {
         let mut spec = RunSpec::new("http://h/");
-        spec.load.connections = 50;
+        spec.load.connections = 50.into();
         change(&mut spec);
         let are_chosen = spec.engine.pin.is_some();
         let cpus = Cpus { pinned: Vec::new(), count, are_chosen };
@@ -251,14 +251,14 @@ mod tests {
         let part = |spec: &mut RunSpec| spec.part = Part::new(2, 4);
         assert_eq!(threads(8, part, true), Threads { own: 2, ..all });
         // As many threads would run with any server.
-        let few = |spec: &mut RunSpec| spec.load.connections = 3;
+        let few = |spec: &mut RunSpec| spec.load.connections = 3.into();
         assert_eq!(threads(8, few, true), Threads { all: 3, own: 3, leaves_cpus: false });
     }
 
     #[test]
     fn as_many_run_as_can_open_the_connections() {
         let mut spec = RunSpec::new("http://h/");
-        spec.load.connections = 50_000;
+        spec.load.connections = 50_000.into();
         let cpus = Cpus { pinned: Vec::new(), count: 8, are_chosen: false };
         for (least, expected) in [(1, 4), (6, 6), (9, 8)] {
             assert_eq!(cpus.threads(&spec, true, least).all, expected, "{least}");

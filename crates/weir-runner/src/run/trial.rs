@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use weir_engine::{Extras, Job};
-use weir_result::{ConnectionPlan, HttpPlan, Load, Plan};
+use weir_result::{ConnectionLoad, ConnectionPlan, HttpPlan, Load, Plan};
 
 use crate::interrupts::Interrupts;
 use crate::observer::Silent;
@@ -30,10 +30,8 @@ pub(crate) fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Load
 pub(crate) fn single(job: &Job) -> Job {
     let plan = Plan {
         load: Load::closed_loop(),
-        connection_stages: Vec::new(),
         duration_ns: job.plan.length_ns(),
-        connections: 1,
-        connections_max: None,
+        connections: ConnectionLoad::Fixed(1),
         in_flight_max: None,
         threads: 1,
         http: job.plan.http.map(HttpPlan::one_at_a_time),

@@ -105,14 +105,16 @@ mod tests {
     fn probes_have_one_rate() {
         let request = weir_http::Prepared::http1("GET", "/", "h", &[], None).expect("a request");
         let endpoint = weir_io::Endpoint::Tcp(([127, 0, 0, 1], 1).into());
-        let plan = Plan {
-            load: Load::of_log(weir_result::ReplayPlan::default()),
-            connection_stages: weir_result::parse_connection_stages("1s@c=2..9").expect("stages"),
-            ..Plan::default()
-        };
-        let job = Job { times: Some([1, 2].into()), ..Job::new(plan, endpoint, request) };
-        let probe = probe(&job);
-        assert!(probe.plan.is_one_load() && probe.times.is_none(), "{probe:?}");
+        let plan =
+            Plan { load: Load::of_log(weir_result::ReplayPlan::default()), ..Plan::default() };
+        let stages = weir_result::parse_connection_stages("1s@c=2..9").expect("stages");
+        let connections = weir_result::ConnectionLoad::Stages(stages);
+        let staged = Plan { connections, ..Plan::default() };
+        for plan in [plan, staged] {
+            let job = Job::new(plan, endpoint.clone(), request.clone());
+            let probe = probe(&Job { times: Some([1, 2].into()), ..job });
+            assert!(probe.plan.is_one_load() && probe.times.is_none(), "{probe:?}");
+        }
     }
 
     #[test]

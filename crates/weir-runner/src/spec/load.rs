@@ -1,7 +1,7 @@
 //! The load model of a run and its limits in time and number.
 
 use serde::{Deserialize, Serialize};
-use weir_result::{Arrivals, ConnectionStage, Load, Stage, most_connections};
+use weir_result::{Arrivals, ConnectionLoad, ConnectionStage, Load, Stage};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -11,21 +11,12 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct LoadSpec {
     /// When requests are due.
     pub model: Load,
-    /// Stages of a closed loop, which are the whole window; absent if the number of connections is
-    /// constant.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub connection_stages: Vec<ConnectionStage>,
     /// True if the seed of random arrivals, of a list's order or of templates was drawn and not
     /// chosen: a study draws another for each of its rounds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_seed_drawn: bool,
-    /// Connections over all threads, at least 1: with stages of connections the greatest number,
-    /// with `connections_max` those at the start.
-    pub connections: u32,
-    /// Greatest number of connections of an open loop, which opens a further one if none has room
-    /// for a request that is due; absent if their number is fixed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub connections_max: Option<u32>,
+    /// Connections over all threads.
+    pub connections: ConnectionLoad,
     /// Greatest number of requests in flight over all threads in an open loop: what is due beyond
     /// it is never sent. Absent for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,30 +58,21 @@ impl LoadSpec {
             model: Load::closed_loop(),
             duration_ns: None,
             requests: None,
-            connections: most_connections(&stages),
-            connections_max: None,
+            connections: ConnectionLoad::Stages(stages),
             in_flight_max: None,
-            connection_stages: stages,
             ..self
         }
     }
 
     /// True if the load changes in stages.
     pub fn has_stages(&self) -> bool {
-        !self.model.stages().is_empty() || !self.connection_stages.is_empty()
-    }
-
-    /// Returns the greatest number of connections.
-    pub fn most_connections(&self) -> u32 {
-        self.connections_max.unwrap_or(self.connections)
+        !self.model.stages().is_empty() || !self.connections.stages().is_empty()
     }
 
     /// Returns the length of the window in nanoseconds; `None` if only a number of requests, or a
     /// signal, ends it.
     pub fn length_ns(&self) -> Option<u64> {
-        let connections = self.connection_stages.iter().map(|stage| stage.duration_ns);
-        let connections = Some(connections.sum()).filter(|_| !self.connection_stages.is_empty());
-        self.model.length_ns().or(connections).or(self.duration_ns)
+        self.model.length_ns().or(self.connections.length_ns()).or(self.duration_ns)
     }
 
     /// True if neither a time nor a number of requests ends the window: the first signal does.
@@ -104,10 +86,8 @@ impl Default for LoadSpec {
     fn default() -> LoadSpec {
         LoadSpec {
             model: Load::closed_loop(),
-            connection_stages: Vec::new(),
             is_seed_drawn: false,
-            connections: 10,
-            connections_max: None,
+            connections: ConnectionLoad::Fixed(10),
             in_flight_max: None,
             pipeline: 1,
             warmup: Warmup { span_ns: 2 * SECOND_NS, is_auto: false },

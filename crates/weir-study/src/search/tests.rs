@@ -31,7 +31,7 @@ fn trial(plan: &TrialPlan, checkout_ms: u64, other_ms: u64) -> Document {
         with_intervals: vec![0, 1],
         ..ListPlan::default()
     });
-    let of = Plan { load, connections: plan.connections, list, ..Plan::default() };
+    let of = Plan { load, connections: plan.connections.into(), list, ..Plan::default() };
     let parts = DocumentParts::bare(of, Measurements::default());
     let mut document = weir_verdict::assemble(parts).expect("it adds up");
     (document.accounting.planned, document.accounting.ok) = (10_000, 10_000);

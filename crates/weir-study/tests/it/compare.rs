@@ -152,7 +152,7 @@ fn what_was_measured_otherwise_is_not_compared() {
     elsewhere.iter_mut().for_each(|run| run.environment.kernel = Some("6.1".to_owned()));
     assert!(sets(&base, &elsewhere).not_comparable[0].text.contains("kernel is none and 6.1"));
     let mut other = base.clone();
-    other.iter_mut().for_each(|run| run.plan.connections = 99);
+    other.iter_mut().for_each(|run| run.plan.connections = 99.into());
     let found = sets(&base, &other);
     assert!(found.not_comparable[0].text.contains("connections is 10 and 99"), "{found:?}");
     other.iter_mut().for_each(|run| {

@@ -104,7 +104,7 @@ impl TrialRunner for Virtual {
 /// Runs a load in a world.
 fn document(world: World) -> Document {
     let plan = Plan {
-        connections: CONNECTIONS,
+        connections: CONNECTIONS.into(),
         requests: Some(REQUESTS),
         duration_ns: None,
         warmup_ns: 0,

@@ -44,7 +44,7 @@ impl Queue {
         let load = trial.rate().map_or(Load::closed_loop(), |rate| Load::constant(rate, arrivals));
         Plan {
             load,
-            connections: trial.connections,
+            connections: trial.connections.into(),
             warmup_ns: (trial.warmup_s * SECOND) as u64,
             duration_ns: Some((trial.duration_s * SECOND) as u64),
             drain_ns: Some((trial.drain_s.unwrap_or(10.0) * SECOND) as u64),

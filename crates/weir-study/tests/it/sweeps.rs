@@ -38,7 +38,7 @@ impl TrialRunner for Virtual {
     fn run(&mut self, study: &Study, upcoming: &Upcoming) -> Result<Document, String> {
         let mut workers = self.workers;
         let mut plan = Plan {
-            connections: 64,
+            connections: 64.into(),
             warmup_ns: 0,
             duration_ns: Some(1_000_000_000),
             drain_ns: Some(100_000_000),
@@ -53,7 +53,7 @@ impl TrialRunner for Virtual {
                     plan.load = Load::constant(rate, Arrivals::Uniform);
                 }
                 "workers" => workers = number,
-                _ => plan.connections = number,
+                _ => plan.connections = number.into(),
             }
         }
         let service = Law::LogNormal { median_ns: 1_000_000, sigma: 0.1 };

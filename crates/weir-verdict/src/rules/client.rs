@@ -175,7 +175,7 @@ fn idle_connections(document: &Document) -> Rule {
             let window_ns = document.throughput.window_s * 1e9;
             ("connections", connections.open_at_t0 as f64 * places * window_ns)
         }
-        capacity_ns if document.plan.connection_stages.is_empty() => {
+        capacity_ns if document.plan.connections.stages().is_empty() => {
             ("streams", capacity_ns as f64)
         }
         capacity_ns => {

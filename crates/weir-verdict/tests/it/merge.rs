@@ -53,7 +53,7 @@ fn documents_that_do_not_belong_together_are_refused() {
     assert!(mixed.starts_with("part 2 of 3 and part 1 of 2 do not belong together"), "{mixed}");
     let whole = refused(&[part(1, 2), part(1, 1)]);
     assert!(whole.starts_with("document 2 is of a whole run, not of a part"), "{whole}");
-    let slower = part_with(2, 2, |parts| parts.given.plan.connections += 1);
+    let slower = part_with(2, 2, |parts| parts.given.plan.connections = 11.into());
     assert_eq!(
         refused(&[part(1, 2), slower]),
         "parts 1 and 2 have different plans: connections is 10 and 11; run all parts with the \

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use clap::Args;
 use weir_result::{
-    Arrivals, ConnectionStage, Load, Part, Rate, Stage, parse_connection_stages, parse_curve,
-    parse_stages,
+    Arrivals, ConnectionLoad, ConnectionStage, Load, Part, Rate, Stage, parse_connection_stages,
+    parse_curve, parse_stages,
 };
 use weir_runner::{LoadSpec, SETTINGS_MAX_BYTES, Warmup, read_text_input};
 use weir_text::units::{exact_duration, parse_duration_ns};
 use weir_verdict::AbortCondition;
 
 use super::ArrivalsChoice;
-use super::connection_count::ConnectionCount;
+use super::connection_count::connections;
 use super::values::{
     condition, depth, part, positive, positive_duration, positive_long, threads, unix_time, warmup,
 };
@@ -39,8 +39,8 @@ pub(crate) struct LoadArgs {
     pub(crate) threads: Option<u32>,
     /// Connections over all threads; with a rate, A..B: A at the start, and a further one whenever
     /// none is free for a request that is due, up to B [default: 10]
-    #[arg(short, long, value_name = "N|A..B")]
-    connections: Option<ConnectionCount>,
+    #[arg(short, long, value_name = "N|A..B", value_parser = connections)]
+    connections: Option<ConnectionLoad>,
     /// Length of the measured window; 0: until the first signal (Ctrl-C), which is the planned end
     /// [default: 10s, or none with -n]
     #[arg(short, long, value_name = "T", value_parser = parse_duration_ns)]
@@ -112,11 +112,9 @@ impl LoadArgs {
         let by_default = || self.requests.is_none().then_some(DURATION_NS);
         let length_ns = self.duration.or_else(by_default);
         let constant = LoadSpec {
-            connection_stages: Vec::new(),
             model: model(self.rate, self.arrivals, self.seed),
             is_seed_drawn: self.arrivals == ArrivalsChoice::Poisson && self.seed.is_none(),
-            connections: self.connections().first,
-            connections_max: self.connections().most,
+            connections: self.connections(),
             in_flight_max: self.in_flight,
             pipeline: self.pipeline,
             warmup: self.warmup.unwrap_or_else(|| default_warmup(length_ns)),
@@ -145,8 +143,8 @@ impl LoadArgs {
     }
 
     /// Returns the number of connections, or their range.
-    pub(crate) fn connections(&self) -> ConnectionCount {
-        self.connections.unwrap_or(ConnectionCount { first: CONNECTIONS, most: None })
+    pub(crate) fn connections(&self) -> ConnectionLoad {
+        self.connections.clone().unwrap_or(ConnectionLoad::Fixed(CONNECTIONS))
     }
 
     /// True if requests are due at planned times.
@@ -183,7 +181,7 @@ impl LoadArgs {
             ));
         };
         let count = part.count();
-        if threads.min(self.spec().connections) < count {
+        if threads.min(self.spec().connections.count()) < count {
             return Err(wrong(format!(
                 "--part: {count} parts need at least one thread and connection each: raise \
                  --threads or --connections to {count} or more"
@@ -227,8 +225,7 @@ impl LoadArgs {
         if self.connections.is_some() && self.stages.is_some() {
             return Err(wrong("--stages has the numbers of connections: leave -c out"));
         }
-        let ConnectionCount { first, most } = self.connections();
-        if let Some(most) = most {
+        if let Some(ConnectionLoad::Growing { first, most }) = self.connections {
             return Err(wrong(format!(
                 "-c {first}..{most} needs a rate: a closed loop has no request that waits for a \
                  connection; add -R, give -c one number, or use --stages 1m@c={first}..{most}"

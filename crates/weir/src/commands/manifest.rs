@@ -294,9 +294,9 @@ fn check_part(
          {{{{env:NAME}}}} with --env-from SECRET"
     );
     ensure!(
-        plan.connections >= agents,
+        plan.connections.count() >= agents,
         "-c {} for {agents} agents: each needs a connection; use -c {agents}",
-        plan.connections
+        plan.connections.count()
     );
     // Whole turns of threads, as a fleet has them; the first share is the greatest.
     let threads = plan.threads.max(1).next_multiple_of(agents);

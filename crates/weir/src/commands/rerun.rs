@@ -101,11 +101,10 @@ fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<PlanChange> {
         changes.push((&["load"], text));
     }
     if let Some(connections) = args.connections {
-        let recorded = std::mem::replace(&mut load.connections, connections);
-        let (new, old) = (units::count(connections.into()), units::count(recorded.into()));
+        let recorded = std::mem::replace(&mut load.connections, connections.into());
+        let (new, old) = (units::count(connections.into()), units::count(recorded.count().into()));
         let text = format!("{new} connections in the place of {old}");
-        load.connections_max = None;
-        changes.push((&["connections", "connections_max", "threads"], text));
+        changes.push((&["connections", "threads"], text));
     }
     if let Some(duration_ns) = args.duration {
         let recorded = load.duration_ns.replace(duration_ns);

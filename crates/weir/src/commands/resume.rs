@@ -158,7 +158,7 @@ fn check(study: &Study, cell: u32, variant: &Variant, consent: &Consent) -> Resu
         let plan = &document.plan;
         spec.load = LoadSpec {
             model: plan.load.clone(),
-            connections: plan.connections,
+            connections: plan.connections.clone(),
             warmup: Warmup { span_ns: plan.warmup_ns, is_auto: plan.warmup_is_auto },
             duration_ns: plan.duration_ns,
             requests: plan.requests,

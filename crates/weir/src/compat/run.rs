@@ -120,7 +120,7 @@ pub(super) fn spec(
         }),
         load: LoadSpec {
             model: model(rate, args.arrivals, None),
-            connections: narrow(args.head.connections, "--connections")?,
+            connections: (narrow(args.head.connections, "--connections")?).into(),
             warmup: Warmup { span_ns: 0, is_auto: false },
             duration_ns: Some(args.head.duration_s * SECOND_NS),
             timeout_ns,

@@ -13,7 +13,7 @@ pub(crate) fn totals() -> Totals {
     let plan = Plan {
         url: "http://h/?a=\"b\\\u{1b}".to_owned(),
         load: Load::constant(rate, Arrivals::Uniform),
-        connections: 8,
+        connections: 8.into(),
         ..Plan::default()
     };
     let mut latency = Tally::new();

@@ -179,7 +179,7 @@ mod tests {
     fn state() -> State {
         let url = "http://localhost:8080/index.html".to_owned();
         let duration_ns = Some(30 * SECOND);
-        let plan = Plan { url, duration_ns, connections: 64, threads: 1, ..Plan::default() };
+        let plan = Plan { url, duration_ns, connections: 64.into(), threads: 1, ..Plan::default() };
         let mut state = State::of(&plan);
         for second in 0..12 {
             let mut latency = Tally::new();

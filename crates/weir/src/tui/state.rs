@@ -132,7 +132,8 @@ impl State {
 
 /// Describes the planned rate at `now_ns` from t0 of a load in stages; else `None`.
 fn planned(plan: &Plan, now_ns: i64) -> Option<String> {
-    if let Some(stages) = Some(&plan.connection_stages).filter(|stages| !stages.is_empty()) {
+    let stages = plan.connections.stages();
+    if !stages.is_empty() {
         let (index, connections) = connections_at(stages, now_ns);
         let connections = units::count(connections.into());
         return Some(format!("{connections} connections, stage {} of {}", index + 1, stages.len()));
@@ -176,7 +177,13 @@ mod tests {
 
     fn plan() -> Plan {
         let url = "http://localhost/a?token=1".to_owned();
-        Plan { url, duration_ns: Some(30 * SECOND), connections: 7, threads: 1, ..Plan::default() }
+        Plan {
+            url,
+            duration_ns: Some(30 * SECOND),
+            connections: 7.into(),
+            threads: 1,
+            ..Plan::default()
+        }
     }
 
     fn interval(start_s: i64, completed: u64) -> Interval {

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::raw::{OK, Raw};
 use crate::support::weir::{self, Ran};
 
@@ -36,7 +36,7 @@ fn assert_aborted(ran: &Ran, condition: &str, values: usize, holds: impl Fn(f64)
 
 #[test]
 fn errors_for_some_seconds_end_the_load() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let loads = match engine {
             "epoll" => ["-d 10m", "-d 10m -R 200 -t2"],
             _ => ["-d 0", "-n 10M"],

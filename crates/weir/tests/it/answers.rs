@@ -6,7 +6,7 @@ use std::time::Duration;
 use weir_result::FailurePhase::{Idle, InUse};
 use weir_serve::Framing;
 
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::raw::{OK, Raw};
 use crate::support::served::Served;
 use crate::support::wait::let_pass;
@@ -14,7 +14,7 @@ use crate::support::weir;
 
 #[test]
 fn bodies_ended_by_the_close_are_complete() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load in ["", "-R 300"] {
             let server = Served::with(|behaviour| behaviour.framing = Framing::UntilClose);
             let flags = format!("-c5 -t2 -n 60 {load}");
@@ -33,7 +33,7 @@ fn bodies_ended_by_the_close_are_complete() {
 
 /// Checks a response that must be accepted, with connections kept open.
 fn check_kept(answer: &str, more: &[&str], status: u16, interim_each: u64) {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Raw::answering(answer);
         let url = server.url();
         let words = [more, &[url.as_str()]].concat();
@@ -71,7 +71,7 @@ fn interim_answers_are_no_answers() {
 
 #[test]
 fn the_first_byte_is_that_of_the_final_answer() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Raw::start(|peer| {
             while peer.read_request()?.is_some() {
                 peer.write("HTTP/1.1 103 Early Hints\r\n\r\n")?;
@@ -97,7 +97,7 @@ fn chunks_extensions_and_trailers_are_read() {
 
 #[test]
 fn an_http_1_0_server_closes_behind_each_answer() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::with(|behaviour| behaviour.http10 = true);
         let ran = weir::load(engine, "-c3 -t2 -n 30", &[&server.url()]);
         ran.assert_all_ok();
@@ -110,7 +110,7 @@ fn an_http_1_0_server_closes_behind_each_answer() {
 #[test]
 fn huge_bodies_are_read_to_their_end() {
     const SIZE: u64 = 10 << 20;
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for framing in [Framing::Length, Framing::Chunked { chunk_bytes: 16_384 }] {
             let server = Served::with(|behaviour| {
                 behaviour.body_bytes = SIZE;
@@ -129,7 +129,7 @@ fn huge_bodies_are_read_to_their_end() {
 
 #[test]
 fn answers_of_400_and_above_are_bad_and_still_answers() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::with(|behaviour| behaviour.status = 503);
         let ran = weir::load(engine, "-c2 -t2 -n 20", &[&server.url()]);
         let accounting = &ran.document.accounting;
@@ -148,7 +148,7 @@ fn answers_of_400_and_above_are_bad_and_still_answers() {
 
 #[test]
 fn a_redirect_is_pointed_out() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let answer = "HTTP/1.1 301 Moved\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n";
         let server = Raw::answering(answer);
         let ran = weir::load(engine, "-c2 -t2 -n 20", &[&server.url()]);
@@ -165,7 +165,7 @@ fn a_redirect_is_pointed_out() {
 /// Checks a response that violates HTTP: each request that got one is an error of this kind, its
 /// connection is renewed, and nothing hangs.
 fn check_broken(answer: &str, kind: &str) {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Raw::answering(answer);
         let ran = weir::load(engine, "-c2 -t2 -n 8", &[&server.url()]);
         let accounting = &ran.document.accounting;
@@ -203,7 +203,7 @@ const LENGTHS: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6
 
 #[test]
 fn bytes_behind_an_answer_cost_the_connection_and_not_the_answer() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Raw::answering(format!("{OK}HTTP/1.1 200"));
         let ran = weir::load(engine, "-c2 -t2 -n 8", &[&server.url()]);
         let accounting = &ran.document.accounting;

@@ -369,7 +369,7 @@ fn a_plan_is_printed_and_nothing_sent() {
     let server = Raw::answering(OK);
     let url = server.url();
     let plan = print_plan("-t1 -c5 -d3s -R 0.5 -X PUT -b hello -T 7s --pipeline 3", &[&url]);
-    assert_eq!((plan.threads, plan.connections, plan.pipeline), (1, 5, 3));
+    assert_eq!((plan.threads, plan.connections.count(), plan.pipeline), (1, 5, 3));
     assert_eq!((plan.duration_ns, plan.timeout_ns), (Some(3_000_000_000), 7_000_000_000));
     assert_eq!(plan.connect_timeout_ns, 7_000_000_000);
     assert_eq!((plan.request.method.as_str(), plan.request.body_bytes), ("PUT", 5));
@@ -381,7 +381,7 @@ fn a_plan_is_printed_and_nothing_sent() {
 #[test]
 fn defaults_are_what_the_help_says() {
     let plan = print_plan("", &[NOWHERE]);
-    assert_eq!((plan.connections, plan.pipeline, plan.requests), (10, 1, None));
+    assert_eq!((plan.connections.count(), plan.pipeline, plan.requests), (10, 1, None));
     assert_eq!((plan.duration_ns, plan.warmup_ns), (Some(10_000_000_000), 2_000_000_000));
     assert_eq!((plan.timeout_ns, plan.connect_timeout_ns), (10_000_000_000, 10_000_000_000));
     assert_eq!((plan.request.method.as_str(), plan.load), ("GET", Load::closed_loop()));
@@ -397,7 +397,7 @@ fn defaults_are_what_the_help_says() {
 #[test]
 fn flags_and_suffixes_are_as_in_wrk() {
     let plan = print_plan("-t2 -c 1k -d 1m -R 20k -T 500ms", &[NOWHERE]);
-    assert_eq!((plan.threads, plan.connections), (2, 1000));
+    assert_eq!((plan.threads, plan.connections.count()), (2, 1000));
     assert_eq!((plan.duration_ns, plan.timeout_ns), (Some(60_000_000_000), 500_000_000));
     let Some(rate) = plan.load.rate() else { panic!("{plan:?}") };
     assert_eq!(rate.rps().to_bits(), 20_000_f64.to_bits());

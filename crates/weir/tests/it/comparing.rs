@@ -175,7 +175,7 @@ fn a_run_is_repeated_with_a_named_change() {
     let text = "400/s in the place of a closed loop, 3 connections in the place of 2, 300 ms \
                 in the place of ";
     assert!(note.text.contains(text), "{note:?}");
-    assert_eq!((document.plan.connections, document.assertions.len()), (3, 1));
+    assert_eq!((document.plan.connections.count(), document.assertions.len()), (3, 1));
     assert_eq!(document.run.annotations.get("why").map(String::as_str), Some("more"));
     let command = document.run.command.unwrap_or_default();
     assert_eq!(command.get(1).map(String::as_str), Some("rerun"), "{command:?}");

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use weir_result::FailurePhase::{Connect, Idle, InUse};
 
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::process::Process;
 use crate::support::raw::{OK, Raw};
 use crate::support::served::Served;
@@ -56,7 +56,7 @@ fn assert_refused(ran: &Ran) {
 #[test]
 fn a_refused_port_ends_the_run_before_its_warm_up() {
     let port = Refusing::new();
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for flags in ["", "--no-preflight", "-X POST", "-R 100", "-n 100"] {
             let ran = weir::load(engine, &format!("-c4 -t2 -d300s {flags}"), &[&port.url()]);
             assert_refused(&ran);
@@ -96,7 +96,7 @@ fn connections_that_fail_are_tried_again_without_a_storm() {
     let refusing = port.url();
     let refusing = refusing.trim_start_matches("http://").trim_end_matches('/');
     let to = format!("{},{refusing}", server.authority());
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let flags = "-c8 -t1 -R 100 -d1s --warmup 0 --no-preflight --connect-to";
         let ran = weir::load(engine, flags, &[&to, "http://any.host/"]);
         // Back-off doubles from 10 ms, so a second contains at most seven attempts of each.
@@ -120,7 +120,7 @@ fn fewer_descriptors_than_connections_are_foreseen() {
 
 #[test]
 fn remainders_are_opened_and_partitioned() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let deals: [(&str, &[u32]); 3] =
             [("-c7 -t2", &[4, 3]), ("-c10 -t4", &[3, 3, 2, 2]), ("-c3 -t5", &[1, 1, 1])];
         for (deal, shares) in deals {
@@ -143,7 +143,7 @@ fn remainders_are_opened_and_partitioned() {
 #[test]
 fn more_threads_than_connections_are_noted() {
     let server = Served::plainly();
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let ran = weir::load(engine, "-c3 -t5 -n 10", &[&server.url()]);
         ran.assert_says("5 threads for 3 connections: each thread needs one; 3 threads run");
     });
@@ -154,7 +154,7 @@ fn threads_are_pinned_on_request_only() {
     let server = Served::plainly();
     let usable = weir_sys::usable_cpus().expect("affinity");
     let last = *usable.last().expect("it runs somewhere");
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let cpus = |more: &str| {
             let flags = format!("-c4 -t2 -n 10 {more}");
             let ran = weir::load(engine, &flags, &[&server.url()]);
@@ -169,7 +169,7 @@ fn threads_are_pinned_on_request_only() {
 
 #[test]
 fn a_server_that_announces_the_close_causes_no_error() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load in ["", "-R 500"] {
             let server = Served::with(|behaviour| behaviour.requests_per_connection = Some(3));
             let flags = format!("-c4 -t2 -n 100 {load}");
@@ -187,7 +187,7 @@ fn a_server_that_announces_the_close_causes_no_error() {
 
 #[test]
 fn a_server_that_closes_every_connection_causes_no_error() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::with(|behaviour| behaviour.close = true);
         let ran = weir::load(engine, "-c5 -t2 -n 60", &[&server.url()]);
         ran.assert_all_ok();
@@ -199,7 +199,7 @@ fn a_server_that_closes_every_connection_causes_no_error() {
 
 #[test]
 fn a_users_connection_close_renews_each_connection() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load in ["", "-R 300"] {
             let server = Served::plainly();
             let flags = format!("-c5 -t2 -n 60 --no-preflight {load}");
@@ -233,7 +233,7 @@ fn silently_closing() -> (Raw, Arc<AtomicU64>) {
 
 #[test]
 fn connections_closed_while_idle_are_renewed_without_an_error() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let (server, crossed) = silently_closing();
         let flags = "-c4 -t2 -R 40 -d500ms --warmup 0 --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
@@ -252,7 +252,7 @@ fn connections_closed_while_idle_are_renewed_without_an_error() {
 
 #[test]
 fn idle_timeouts_of_a_server_cause_no_error() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let idle = Duration::from_millis(50);
         let server = Served::with(|behaviour| behaviour.idle_timeout = Some(idle));
         // The connections are idle for most of a second between their two requests.
@@ -270,7 +270,7 @@ fn idle_timeouts_of_a_server_cause_no_error() {
 
 #[test]
 fn every_injected_reset_is_counted_once() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::with(|behaviour| {
             behaviour.faults = vec!["reset:1/10".parse().expect("a fault")];
         });
@@ -287,7 +287,7 @@ fn every_injected_reset_is_counted_once() {
 
 #[test]
 fn answers_cut_short_are_errors_of_their_own_kind() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (fault, kind) in
             [("close:1/10", "closed_before_answer"), ("partial:1/10", "closed_in_answer")]
         {
@@ -306,7 +306,7 @@ fn answers_cut_short_are_errors_of_their_own_kind() {
 #[test]
 fn connections_to_unix_sockets_carry_the_load() {
     let directory = crate::support::directory::Directory::new();
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let path = directory.file(&format!("{engine}.socket"));
         let server = Served::at(weir_io::Endpoint::Unix(path.clone().into()), |_| {});
         let ran = weir::load(engine, "-c4 -t2 -n 100", &["--unix", &path, "http://any.host/"]);
@@ -319,7 +319,7 @@ fn connections_to_unix_sockets_carry_the_load() {
 
 #[test]
 fn connections_to_ipv6_addresses_carry_the_load() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let loopback = weir_io::Endpoint::Tcp(([0, 0, 0, 0, 0, 0, 0, 1], 0).into());
         let server = Served::at(loopback, |_| {});
         assert!(server.url().starts_with("http://[::1]:"));
@@ -332,7 +332,7 @@ fn connections_to_ipv6_addresses_carry_the_load() {
 
 #[test]
 fn the_first_answer_may_take_its_time_without_holding_up_the_others() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         // A server that is slow to respond does not make a connect slow.
         let server = Raw::start(|peer| -> io::Result<()> {
             while peer.read_request()?.is_some() {

@@ -12,8 +12,8 @@ use flate2::write::GzEncoder;
 use weir_result::document::Accounting;
 
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
 use crate::support::nginx::Nginx;
+use crate::support::on_an_engine;
 use crate::support::raw::{OK, Raw};
 use crate::support::weir::{self, Ran};
 
@@ -42,7 +42,7 @@ fn example<'a>(ran: &'a Ran, kind: &str) -> (&'a str, &'a str) {
 
 #[test]
 fn one_broken_body_in_a_hundred_is_found() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let sent = AtomicU64::new(0);
         let headers = "Content-Encoding: gzip\r\nETag: a\r\n";
         let good = response(headers, &gzip(b"{\"state\": \"ok\"}"));
@@ -70,7 +70,7 @@ fn one_broken_body_in_a_hundred_is_found() {
 fn bodies_that_nginx_compresses_are_decoded() {
     let nginx = Nginx::start("gzip on; gzip_min_length 1; gzip_types *;");
     let (secure, authority) = (nginx.secure_url(), nginx.authority());
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (url, flags) in [
             (nginx.url(), "--http 1.1".to_owned()),
             (nginx.http2_url(), "--http 2 --streams 10".to_owned()),

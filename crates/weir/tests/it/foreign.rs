@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::process::Process;
 use crate::support::weir::{self, Ran};
 
@@ -77,7 +77,7 @@ fn status(ran: &Ran, code: u16) -> u64 {
 
 #[test]
 fn event_streams_of_aiohttp_are_counted_as_its_log_has_them() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for seed in SEEDS {
             let flags = "--events 0 12 --bad 0.1 --cut 0.1 --reset 0.1 --silent 0.02 --error 0.1 \
                          --unmarked 0.1";
@@ -133,7 +133,7 @@ fn event_streams_of_aiohttp_are_counted_as_its_log_has_them() {
 
 #[test]
 fn calls_of_grpcio_are_counted_as_its_log_has_them() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (seed, method) in [(1, "Unary"), (2, "Down"), (3, "Both")] {
             let server = Foreign::start("grpc_server.py", seed, "");
             let call = |number: u64| {
@@ -175,7 +175,7 @@ fn calls_of_grpcio_are_counted_as_its_log_has_them() {
 
 #[test]
 fn messages_of_websockets_are_counted_as_its_log_has_them() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for seed in SEEDS {
             let flags = "--push 0.2 --silent 0.01 --fragment 0.3 --ping-ms 20 --delay-ms 2";
             let server = Foreign::start("websockets_server.py", seed, flags);

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::raw::{OK, Raw};
 use crate::support::secure::{Authority, Secure};
 use crate::support::served::Served;
@@ -29,7 +29,7 @@ fn holding(held: u64) -> Raw {
 
 #[test]
 fn a_request_that_finds_no_connection_opens_one() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         // Twelve requests are in flight at once, though two connections were open before.
         let server = holding(12);
         let flags = "-c 2..100 -t2 -R 100 -d 300ms --warmup 0 --no-preflight";
@@ -50,7 +50,7 @@ fn a_request_that_finds_no_connection_opens_one() {
 /// However late the client is: of the requests due at once, five are sent.
 #[test]
 fn requests_beyond_the_limit_are_shed() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::plainly();
         let url = format!("{}?delay=400ms", server.url());
         let flags = "-c 10 -t2 --in-flight 5 -R 200 -d 300ms --warmup 0 --no-preflight \

@@ -12,7 +12,7 @@ use weir_serve::EventStream;
 
 use crate::http2::{serving, settings};
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::process::Process;
 use crate::support::served::Served;
 use crate::support::weir::{self, WEIR, weir};
@@ -52,7 +52,7 @@ fn statuses(accounting: &Accounting) -> Vec<(&str, u64)> {
 
 #[test]
 fn exactly_the_calls_with_another_status_failed() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::with(|behaviour| {
             let faults = ["14@1/100", "NOT_FOUND@1/250"].map(|text| text.parse().expect(text));
             behaviour.grpc_faults = faults.to_vec();
@@ -100,7 +100,7 @@ fn a_response_without_a_status_is_a_failure_of_its_own() {
 /// Streams of five messages, some of which are cut after two, and some of which never begin.
 #[test]
 fn streams_that_are_cut_failed_and_their_messages_count() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::with(|behaviour| {
             let cut = "1/10@2".parse().ok();
             behaviour.events = Some(EventStream { cut, ..EventStream::of(5) });
@@ -123,7 +123,7 @@ fn streams_that_are_cut_failed_and_their_messages_count() {
 /// Streams that outlast the run and deliver are alive.
 #[test]
 fn an_endless_stream_of_a_server_is_alive() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::with(|behaviour| {
             let gap = "10ms".parse().expect("valid");
             behaviour.events = Some(EventStream { gap, ..EventStream::of(100_000) });
@@ -156,7 +156,7 @@ fn tokens_are_found_in_compressed_messages() {
         frame::push_data(out, stream, &body, false);
         frame::push_headers(out, stream, &block(false, &[("grpc-status", "0")]), true, 16_384);
     };
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = serving(|out| settings(None, out), respond);
         let (_directory, file) = schema();
         let words = ["--proto", &file, "--grpc", "demo.Echo/Watch", "--tokens", "json:/name"];
@@ -276,7 +276,7 @@ fn messages_are_encoded_with_the_values_of_their_fields() {
     fs::write(&lines, [body, other].join("\n")).expect("a file");
     let name = r#"body~^.("name":"(ann|bobby-with-more) [0-9a-f-]{36}",)?"part":"#;
     let numbers = r#"body~"n":\[\d+(,(1|-2147483648))?\]"#;
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (source, encoding) in
             [(["-b", body], "identity"), (["-b", body], "gzip"), (["--body-lines", &lines], "gzip")]
         {
@@ -298,6 +298,10 @@ fn messages_are_encoded_with_the_values_of_their_fields() {
     let more = [&more[..], &["--expect", "same", &url]].concat();
     let ran = weir::load("epoll", "-n 60 -c 1", &more);
     assert_eq!(ran.document.accounting.bad_response, 59, "{ran}");
+    let body = r#"{"name": "n{{seq}}"}"#;
+    let call = ["--debug", "--grpc", "demo.Echo/Say", "--proto", &file, "-b", body, &url];
+    let shown = weir("", &call);
+    assert!(shown.stdout.contains("\n> {\"name\":\"n0\"}\n"), "{shown:?}");
     drop(directory);
 }
 
@@ -392,7 +396,7 @@ fn broken_responses_are_failures_of_their_own() {
             frame::push_headers(out, stream, &block(false, trailers), true, 16_384);
         }
     };
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = serving(|out| settings(None, out), respond);
         let cases = broken().len();
         let words = format!("-n {} -c 1 --no-preflight --warmup 0", 4 * cases);

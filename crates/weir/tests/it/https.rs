@@ -6,7 +6,7 @@ use std::fs;
 use weir_result::FailurePhase;
 
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::raw::{OK, Raw};
 use crate::support::secure::{Authority, Secure};
 use crate::support::weir::{self, Ran, sum_ns, weir};
@@ -37,7 +37,7 @@ fn assert_sound(ran: &Ran, server: &Secure) {
 #[test]
 fn https_works_with_servers_that_the_file_certifies() {
     let authority = Authority::new();
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load in ["-n 500", "-R 1000 -d300ms --warmup 100ms", "-d200ms --warmup 0 --pipeline 8"]
         {
             let server = Secure::answering(&authority.sign_loopback(), OK);
@@ -132,7 +132,7 @@ fn a_server_without_tls_gets_a_remedy() {
 /// During a run, a close in the handshake is a failure of connections.
 #[test]
 fn connections_closed_in_the_handshake_are_counted_and_reported() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Raw::start(|_| Ok(()));
         let url = format!("https://{}/", server.authority());
         let ran = weir::load(engine, "-d200ms --warmup 0 -c2 --insecure", &[&url]);
@@ -162,7 +162,7 @@ fn a_server_that_stays_silent_is_waited_for_no_longer_than_a_connection() {
     let server = Raw::start(|peer| peer.await_close());
     let url = format!("https://{}/", server.authority());
     let flags = "-d300ms --warmup 0 -c2 --insecure --no-preflight --connect-timeout 100ms";
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let ran = weir::load(engine, flags, &[&url]);
         assert_eq!(ran.code, 1, "{ran}");
         assert!(ran.failures(FailurePhase::Connect, "timeout") >= 2, "{ran}");
@@ -175,7 +175,7 @@ fn a_server_that_stays_silent_is_waited_for_no_longer_than_a_connection() {
 fn connections_that_end_with_their_answer_are_renewed_with_a_handshake_each() {
     const CLOSING: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
     let identity = Authority::new().sign_loopback();
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for in_order in [true, false] {
             let server = Secure::start(&identity, move |peer| {
                 peer.read_request()?;
@@ -298,7 +298,7 @@ fn large_answers_come_whole() {
         format!("HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n{}", "x".repeat(300_000))
             .into_boxed_str(),
     );
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Secure::answering(&identity, answer);
         let ran = weir::load(engine, "-n 40 -c4 -t1 --insecure", &[&server.url()]);
         assert_sound(&ran, &server);

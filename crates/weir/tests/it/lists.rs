@@ -9,8 +9,8 @@ use std::process::Command;
 use std::sync::mpsc;
 
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
 use crate::support::nginx::Nginx;
+use crate::support::on_an_engine;
 use crate::support::process::Process;
 use crate::support::raw::{OK, Raw};
 use crate::support::weir::{self, Ran, Running, WEIR};
@@ -70,7 +70,7 @@ fn a_constant_rate_sends_weighted_requests_exactly_and_names_count_them() {
     let pass: u64 = (0..ROWS).map(weight).sum();
     let (plain, http2) = (nginx.url(), nginx.http2_url());
     let skipped = Cell::new(0);
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (url, http) in [(&plain, "1.1"), (&http2, "2")] {
             for threads in [1, 2] {
                 let requests = 2 * pass;
@@ -95,7 +95,7 @@ fn each_worker_of_a_closed_loop_goes_through_the_whole_list() {
     let list = weighted(&directory);
     let (plain, http2) = (nginx.url(), nginx.http2_url());
     let skipped = Cell::new(0);
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (url, http) in [(&plain, "1.1"), (&http2, "2")] {
             for threads in [1, 2] {
                 let flags = format!("-n 9000 -c 8 -t {threads} --http {http} --no-preflight");
@@ -158,7 +158,7 @@ fn two_parts_are_the_same_list() {
 
 #[test]
 fn several_urls_are_a_list() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Raw::answering(OK);
         let urls = ["a", "b?c=d", "b?e"].map(|path| format!("{}{path}", server.url()));
         let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
@@ -349,7 +349,7 @@ fn templates_are_filled_in_for_each_slot() {
     let (directory, log) = (Directory::new(), nginx.access_log());
     let rows = write(&directory, "users.csv", "user,n\nann,1\nbob,2\ncid,3\n");
     let skipped = Cell::new(0);
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (url, http) in [(nginx.url(), "1.1"), (nginx.http2_url(), "2")] {
             for load in ["-R 2000", ""] {
                 let flags =
@@ -552,7 +552,7 @@ fn a_long_list_is_read_during_the_load() {
     let list = write(&directory, "urls.txt", &rows);
     let (plain, http2) = (nginx.url(), nginx.http2_url());
     let skipped = Cell::new(0);
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (url, http, flags, times) in [
             (&plain, "1.1", "-R 20000 -n 10000", 2),
             (&plain, "1.1", "--order once", 1),
@@ -636,7 +636,7 @@ fn a_long_standard_input_is_sent_once() {
     let list = write(&directory, "urls.txt", &rows);
     let (plain, http2) = (nginx.url(), nginx.http2_url());
     let skipped = Cell::new(0);
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (url, http, flags, requests) in [
             (&plain, "1.1", "--order once", LONG),
             (&http2, "2", "--order once", LONG),
@@ -681,7 +681,7 @@ fn parts_share_a_long_standard_input() {
 /// The first rows are sent before the last are written.
 #[test]
 fn a_pipe_is_read_while_the_load_runs() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for flags in ["", "-R 20000"] {
             let server = Raw::answering(OK);
             let directory = Directory::new();

@@ -11,7 +11,7 @@ use weir_result::Document;
 use serde_json::Value;
 
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::process::Process;
 use crate::support::serve::Serve;
 use crate::support::wait;
@@ -329,7 +329,7 @@ fn lines_of_a_list_have_its_names() {
 #[test]
 fn lines_are_those_of_the_document() {
     let server = Serve::start(&["--delay", "1ms"]);
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let directory = Directory::new();
         let file = directory.file("run.json");
         let load = "-c4 -t2 -R 400 -d 2s --warmup 1s --witness off --format jsonl";

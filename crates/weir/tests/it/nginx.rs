@@ -1,7 +1,7 @@
 //! Against a real nginx: every request that weir counts as sent is a request that nginx counted.
 
-use crate::support::for_each_engine;
 use crate::support::nginx::Nginx;
+use crate::support::on_an_engine;
 use crate::support::weir;
 
 /// Connections never end by their number of requests.
@@ -10,7 +10,7 @@ const ENDLESS: &str = "keepalive_requests 1000000000;";
 #[test]
 fn nginx_counts_the_requests_that_weir_counts() {
     let nginx = Nginx::start(ENDLESS);
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for connections in [1, 10, 100, 1000] {
             for load in ["", "-R 2000"] {
                 let before = nginx.requests();
@@ -33,7 +33,7 @@ fn nginx_counts_the_requests_that_weir_counts() {
 #[test]
 fn nginx_closing_connections_costs_no_request() {
     let nginx = Nginx::start(ENDLESS);
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let before = nginx.requests();
         let flags = "-c10 -t2 -n 500 -R 5000";
         let ran = weir::load(engine, flags, &["-H", "Connection: close", &nginx.url()]);

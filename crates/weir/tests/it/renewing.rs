@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::raw::{OK, Raw};
 use crate::support::secure::{Authority, Secure};
 use crate::support::served::Served;
@@ -14,7 +14,7 @@ use crate::support::weir::{self, Ran};
 /// Runs a closed and an open loop, each against its own server. Nothing fails, and the server
 /// counts the same number of requests.
 fn check_renewed(flags: &str, check: impl Fn(&Ran, u64)) {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load in ["", "-R 400"] {
             let server = Served::plainly();
             let flags = format!("-c4 -t2 -n 120 --no-preflight {flags} {load}");
@@ -67,7 +67,7 @@ fn the_server_ends_connections_after_each_request() {
 
 #[test]
 fn connections_are_renewed_at_an_age() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::plainly();
         let flags = "-c4 -t2 -R 400 -d1s --warmup 0 --no-preflight --connection-lifetime 100ms";
         let ran = weir::load(engine, flags, &[&server.url()]);
@@ -83,7 +83,7 @@ fn connections_are_renewed_at_an_age() {
 #[test]
 fn encrypted_connections_are_renewed_too() {
     let server = Secure::answering(&Authority::new().sign_loopback(), OK);
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let flags = "-c2 -t1 -n 20 --insecure --requests-per-connection 4";
         let ran = weir::load(engine, flags, &[&server.url()]);
         ran.assert_all_ok();
@@ -95,7 +95,7 @@ fn encrypted_connections_are_renewed_too() {
 #[test]
 fn connects_keep_to_their_rate() {
     let server = Served::plainly();
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let flags = "-c20 -t2 -n 40 --no-preflight --connect-rate 100";
         let ran = weir::load(engine, flags, &[&server.url()]);
         ran.assert_all_ok();
@@ -123,7 +123,7 @@ fn counting<K: Ord + Send + 'static>(
 
 #[test]
 fn connections_come_from_all_sources() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let (server, counts) = counting(|address| address.ip());
         let sources = "127.0.1.1-127.0.1.3,127.0.2.8/31";
         let flags = format!("-c10 -t2 -n 200 --source-ip {sources}");
@@ -144,7 +144,7 @@ fn connections_come_from_all_sources() {
 
 #[test]
 fn connections_are_partitioned_over_destinations() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let servers = [(); 3].map(|()| Served::plainly());
         let address =
             |server: &Served| server.url()["http://".len()..].trim_end_matches('/').into();
@@ -169,7 +169,7 @@ fn connections_are_partitioned_over_destinations() {
 
 #[test]
 fn a_destination_that_refuses_is_distinguished() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::plainly();
         let address = server.url()["http://".len()..].trim_end_matches('/').to_owned();
         // Nothing listens on the discard port of a test machine.

@@ -7,7 +7,7 @@ use weir_result::Document;
 
 use crate::rows::{self, Slot};
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::served::Served;
 use crate::support::weir::weir;
 
@@ -56,7 +56,7 @@ fn planned(slots: &[Slot], document: &Document) -> Vec<(u64, String)> {
 fn requests_have_the_times_of_the_log() {
     let directory = Directory::new();
     let log = log(&directory);
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (flags, divisor, unsafe_too) in
             [("-c1 -t1", 1, false), ("-c5 -t2 --speed 10x --replay-unsafe", 10, true)]
         {

@@ -1,13 +1,13 @@
 //! `-n` sends exactly that number of requests, for any partition over threads and connections.
 
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::raw::{OK, Raw};
 use crate::support::serve::Serve;
 use crate::support::weir;
 
 #[test]
 fn one_request_is_one_request() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Raw::answering(OK);
         let ran = weir::load(engine, "-n 1", &[&server.url()]);
         ran.assert_all_ok();
@@ -24,7 +24,7 @@ fn one_request_is_one_request() {
 
 #[test]
 fn requests_are_exact_whatever_they_are_partitioned_over() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for flags in [
             "-n 1000 -c 7 -t 2",
             "-n 1000 -c 7 -t 2 -R 5000",
@@ -49,7 +49,7 @@ fn requests_are_exact_whatever_they_are_partitioned_over() {
 
 #[test]
 fn a_worker_without_a_request_does_not_widen_the_window() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Raw::answering(OK);
         let ran = weir::load(engine, "-n 1 -c 3 -t 2", &[&server.url()]);
         ran.assert_all_ok();
@@ -66,7 +66,7 @@ fn a_worker_without_a_request_does_not_widen_the_window() {
 
 #[test]
 fn workers_that_end_apart_share_one_window() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         // Two requests of the first worker, one of the second, and slices that end with the last.
         let server = Raw::answering(OK);
         for flags in ["-n 3 -c 2 -t 2", "-n 3 -c 2 -t 2 -d 30s --warmup 0"] {
@@ -86,7 +86,7 @@ fn workers_that_end_apart_share_one_window() {
 
 #[test]
 fn the_first_of_duration_and_requests_ends_the_run() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Raw::answering(OK);
         let flags = "-n 20 -d 1h -c 4 -t 2 --warmup 0";
         let ran = weir::load(engine, flags, &[&server.url()]);
@@ -111,7 +111,7 @@ fn the_first_of_duration_and_requests_ends_the_run() {
 
 #[test]
 fn warm_up_comes_on_top_of_the_number() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load in ["", "-R 500"] {
             let server = Raw::answering(OK);
             let flags = format!("-n 50 -c 4 -t 2 --warmup 100ms --no-preflight {load}");
@@ -127,7 +127,7 @@ fn warm_up_comes_on_top_of_the_number() {
 
 #[test]
 fn a_server_that_answers_nothing_ends_the_run_all_the_same() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Raw::start(|peer| {
             while peer.read_request()?.is_some() {}
             Ok(())

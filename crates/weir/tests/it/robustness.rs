@@ -9,7 +9,7 @@ use serde_json::Value;
 use weir_text::is_unprintable;
 
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::process::{Output, Process};
 use crate::support::raw::{OK, Raw};
 use crate::support::secure::{Authority, Secure};
@@ -250,7 +250,7 @@ fn a_long_body_is_whole_over_tls() {
     let file = directory.file("body");
     fs::write(&file, &body).expect("the directory is writable");
     let authority = Authority::new();
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let expected = body.clone();
         let server = Secure::start(&authority.sign_loopback(), move |peer| {
             while peer.read_request()?.is_some() {

@@ -16,7 +16,7 @@ use weir_result::study::Trial;
 use weir_result::{Document, Study};
 
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::process::Process;
 use crate::support::raw::{OK, Peer, Raw};
 use crate::support::serve::Serve;
@@ -239,7 +239,7 @@ fn moody() -> Raw {
 
 #[test]
 fn rows_add_up_to_the_document() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let fine = Served::plainly();
         for flags in ["-c5 -t2 -n 3000", "-c5 -t2 -R 2000 -d500ms --warmup 200ms --pipeline 4"] {
             let (ran, slots) = load(engine, flags, &fine.url());
@@ -263,7 +263,7 @@ fn rows_of_a_list_add_up_by_name() {
     let list = directory.file("list.jsonl");
     let rows = "{\"url\": \"/a\", \"weight\": 3}\n{\"url\": \"/b\", \"name\": \"b: 1\"}\n";
     std::fs::write(&list, rows).expect("the directory is the test's own");
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load_flags in ["", "-R 500 --order random"] {
             let server = moody();
             let flags = format!("-c6 -t2 -d700ms --warmup 200ms -T 150ms {load_flags}");
@@ -297,7 +297,7 @@ const OVERDUE: Duration = Duration::from_millis(200);
 
 #[test]
 fn requests_that_were_never_sent_have_rows() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for arrivals in ["uniform", "poisson"] {
             let server = Raw::start(silent);
             let flags = format!("-c2 -t2 -R 300 -d60s --warmup 0 -T 60s --arrivals {arrivals}");
@@ -316,7 +316,7 @@ fn requests_that_were_never_sent_have_rows() {
 
 #[test]
 fn an_interrupted_run_has_a_whole_file() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::plainly();
         let (running, directory) =
             start(engine, "-c5 -t2 -d60s --warmup 0 --no-preflight", &server.url());

@@ -1,7 +1,7 @@
 //! Many connections, many threads, and the minimum of both. The tests check that everything is
 //! opened, sent and responded to within the memory limit, and not the speed.
 
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::serve::Serve;
 use crate::support::weir::{self, Ran};
 
@@ -24,14 +24,14 @@ fn check_ten_thousand(engine: &str, load: &str) -> Ran {
 
 #[test]
 fn ten_thousand_connections_are_open_before_the_window_of_a_closed_loop() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         check_ten_thousand(engine, "");
     });
 }
 
 #[test]
 fn ten_thousand_connections_carry_a_rate_exactly() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let ran = check_ten_thousand(engine, "-R 2000");
         let accounting = &ran.document.accounting;
         assert_eq!((accounting.planned, accounting.never_sent), (1000, 0), "{ran}");
@@ -41,7 +41,7 @@ fn ten_thousand_connections_carry_a_rate_exactly() {
 
 #[test]
 fn one_thread_with_one_connection_is_enough() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load in ["", "-R 1000", "--pipeline 8"] {
             let server = Serve::start(&[]);
             let flags = format!("-c1 -t1 -d300ms --warmup 50ms {load}");
@@ -56,7 +56,7 @@ fn one_thread_with_one_connection_is_enough() {
 
 #[test]
 fn forty_threads_start_together_and_end() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load in ["", "-R 2000"] {
             let server = Serve::start(&[]);
             let flags = format!("-c40 -t40 -d300ms --warmup 100ms {load}");

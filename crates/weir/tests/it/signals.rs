@@ -4,7 +4,7 @@
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::raw::{OK, Raw};
 use crate::support::wait;
 use crate::support::weir::{self, Ran};
@@ -46,7 +46,7 @@ fn assert_interrupted(ran: &Ran, code: i32) {
 
 #[test]
 fn an_interrupt_while_connecting_is_reported() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load in ["", "-R 100"] {
             let full = Full::new();
             let url = format!("http://{}/", full.address);
@@ -66,7 +66,7 @@ fn an_interrupt_while_connecting_is_reported() {
 
 #[test]
 fn an_interrupt_while_looking_at_the_url_is_obeyed() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let full = Full::new();
         let running = weir::start(engine, "-d30s", &[&format!("http://{}/", full.address)]);
         full.await_attempt();
@@ -82,7 +82,7 @@ fn an_interrupt_while_looking_at_the_url_is_obeyed() {
 
 #[test]
 fn a_run_that_is_interrupted_reports_what_it_has() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (load, signal, code) in
             [("", "INT", 130), ("", "TERM", 143), ("-R 500", "INT", 130), ("-R 500", "TERM", 143)]
         {
@@ -104,7 +104,7 @@ fn a_run_that_is_interrupted_reports_what_it_has() {
 
 #[test]
 fn a_signal_is_the_planned_end_with_d_0() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (load, signal) in [("", "INT"), ("-R 500", "TERM")] {
             let server = Raw::answering(OK);
             let flags = format!("-c4 -t2 -d 0 --warmup 0 --no-preflight {load}");
@@ -125,7 +125,7 @@ fn a_signal_is_the_planned_end_with_d_0() {
 
 #[test]
 fn d_0_has_a_warm_up_and_a_signal_in_it_interrupts() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Raw::answering(OK);
         let flags = "-c4 -d 0 --warmup 30s --no-preflight";
         let running = weir::start(engine, flags, &[&server.url()]);
@@ -162,7 +162,7 @@ fn d_0_is_refused_where_a_run_must_end_by_itself() {
 
 #[test]
 fn an_interrupt_during_the_warm_up_measures_nothing() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Raw::answering(OK);
         let running =
             weir::start(engine, "-c4 -t2 -d30s --warmup 30s --no-preflight", &[&server.url()]);
@@ -177,7 +177,7 @@ fn an_interrupt_during_the_warm_up_measures_nothing() {
 
 #[test]
 fn an_interrupted_black_hole_is_no_fast_server() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load in ["", "-R 200"] {
             let server = Raw::start(|peer| {
                 while peer.read_request()?.is_some() {}
@@ -199,7 +199,7 @@ fn an_interrupted_black_hole_is_no_fast_server() {
 
 #[test]
 fn a_second_signal_ends_the_run_without_a_report() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for duration in ["-d30s", "-d0"] {
             assert_second_signal_abandons(engine, duration);
         }

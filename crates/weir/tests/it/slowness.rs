@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use weir_result::FailurePhase::InUse;
 
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::raw::{OK, Peer, Raw};
 use crate::support::served::Served;
 use crate::support::wait::let_pass;
@@ -26,7 +26,7 @@ fn black_hole() -> Raw {
 
 #[test]
 fn a_server_that_never_answers_yields_bounds_and_no_latency() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (load, planned) in [("", None), ("-R 100", Some(40))] {
             let server = black_hole();
             let flags = format!("-c4 -t2 -d400ms --warmup 0 -T 150ms {load}");
@@ -51,7 +51,7 @@ fn a_server_that_never_answers_yields_bounds_and_no_latency() {
 
 #[test]
 fn more_connections_than_the_rate_needs_cause_no_timeout() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         // Most connections are idle for longer than the timeout.
         let server = Served::plainly();
         let flags = "-c60 -t2 -R 20 -d2s --warmup 0 -T 1s";
@@ -66,7 +66,7 @@ fn more_connections_than_the_rate_needs_cause_no_timeout() {
 
 #[test]
 fn the_number_of_connections_does_not_change_what_a_rate_sends() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for connections in [1, 10, 100] {
             let server = Served::plainly();
             let flags = format!("-c{connections} -t2 -R 1000 -d500ms --warmup 100ms");
@@ -82,7 +82,7 @@ fn the_number_of_connections_does_not_change_what_a_rate_sends() {
 
 #[test]
 fn rates_below_one_a_second_are_kept() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::plainly();
         let ran = weir::load(engine, "-c2 -t2 -R 1/2s -d2s --warmup 0", &[&server.url()]);
         ran.assert_all_ok();
@@ -93,7 +93,7 @@ fn rates_below_one_a_second_are_kept() {
 
 #[test]
 fn an_absurd_rate_ends_and_is_accounted_for() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::plainly();
         // The rest of the plan would fill any drain.
         let flags = "-c3 -t2 -R 100m -d100ms --warmup 0 -T 100ms --drain 100ms";
@@ -182,7 +182,7 @@ fn stall_curve(stall_ns: u64, spacing_ns: u64, count: u64) -> Vec<u64> {
 
 #[test]
 fn a_stall_at_the_very_end_is_not_under_reported() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         // The last 40 of 200 requests, 5 ms apart, meet a stall of 400 ms. Counted from 0 in
         // descending order, the j-th response time is at least 400 ms − j · 5 ms.
         let server = stalling_after(160, Duration::from_millis(400));
@@ -198,7 +198,7 @@ fn a_stall_at_the_very_end_is_not_under_reported() {
 
 #[test]
 fn a_stall_longer_than_the_run_leaves_bounds() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         // The stall begins with the 81st of 100 requests and never ends.
         let server = stalling_until_given_up(80, u64::MAX);
         let flags = "-c4 -t2 -R 100 -d1s --warmup 0 --no-preflight -T 400ms";
@@ -240,7 +240,7 @@ fn stalling_until_given_up(quick: u64, all: u64) -> Raw {
 
 #[test]
 fn a_stall_longer_than_the_timeout_is_counted_and_over_when_it_is_over() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = stalling_until_given_up(60, 6);
         // With a short connect timeout, weir would consider the server dead and end the run.
         let flags = "-c4 -t2 -n 200 -T 200ms --connect-timeout 60s --no-preflight";
@@ -257,7 +257,7 @@ fn a_stall_longer_than_the_timeout_is_counted_and_over_when_it_is_over() {
 
 #[test]
 fn a_rate_sees_a_stall_longer_than_the_timeout_in_every_request_it_held_up() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = stalling_until_given_up(40, 4);
         let flags = "-c4 -t2 -R 100 -d1s -T 200ms --warmup 0 --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
@@ -272,7 +272,7 @@ fn a_rate_sees_a_stall_longer_than_the_timeout_in_every_request_it_held_up() {
 
 #[test]
 fn requests_in_a_pipeline_have_their_own_times() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         // Three leave together. The fourth leaves after two responses, when half of the pipeline is
         // free. The other responses come 100 ms later.
         let server = Raw::start(|peer| {
@@ -298,7 +298,7 @@ fn requests_in_a_pipeline_have_their_own_times() {
 
 #[test]
 fn what_times_out_in_a_pipeline_takes_the_others_with_it() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = black_hole();
         let flags = "-c2 -t1 -n 12 --pipeline 3 -T 100ms --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);

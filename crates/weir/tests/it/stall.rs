@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use weir_result::Document;
 
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::process::Process;
 use crate::support::serve::Serve;
 use crate::support::wait::{self, let_pass};
@@ -79,7 +79,7 @@ fn curve(document: &Document, stall: Span) -> Vec<u64> {
 
 #[test]
 fn response_times_follow_a_stall_and_service_times_do_not() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Serve::start(&["--threads", "1"]);
         let flags = format!("-c10 -t2 -R {RATE} -d3s --warmup 0 --no-preflight");
         let running = weir::start(engine, &flags, &[&server.url()]);
@@ -112,7 +112,7 @@ fn response_times_follow_a_stall_and_service_times_do_not() {
 
 #[test]
 fn a_stopped_client_charges_itself() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Serve::start(&[]);
         let flags = format!("-c10 -t2 -R {RATE} -d3s --warmup 0 --no-preflight");
         let running = weir::start(engine, &flags, &[&server.url()]);

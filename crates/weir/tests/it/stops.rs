@@ -12,7 +12,7 @@ use weir_result::document::{Grade, RuleOutcome};
 use weir_result::quantile::Bound;
 
 use crate::stall::{Span, stall};
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::serve::Serve;
 use crate::support::weir::{self, Ran};
 
@@ -64,7 +64,7 @@ fn assert_bounded(ran: &Ran) {
 
 #[test]
 fn a_stop_from_the_warm_up_into_the_window_is_not_clean() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Serve::start(&[]);
         let flags = "-t1 -c2 -R300 --warmup 1s -d2s --no-preflight";
         let running = weir::start(engine, flags, &[&server.url()]);
@@ -81,7 +81,7 @@ fn a_stop_from_the_warm_up_into_the_window_is_not_clean() {
 
 #[test]
 fn a_stop_in_the_warm_up_whose_backlog_reaches_the_window_is_not_clean() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         // At 200 of at most 250 requests per second the backlog of 0.4 s takes 1.6 s.
         let server = Serve::start(&["--threads", "1", "--mode", "fifo", "--delay", "4ms"]);
         let flags = "-t1 -c200 -R200 --warmup 1s -d1s --no-preflight";
@@ -102,7 +102,7 @@ fn a_stop_in_the_warm_up_whose_backlog_reaches_the_window_is_not_clean() {
 
 #[test]
 fn a_stop_over_the_end_and_one_in_the_drain_are_not_clean() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Serve::start(&["--delay", "300ms"]);
         let flags = "-t1 -c200 -R200 --warmup 0 -d1s --no-preflight";
         // In the drain the load goes on, until the responses of the window are there.
@@ -123,7 +123,7 @@ fn a_stop_over_the_end_and_one_in_the_drain_are_not_clean() {
 
 #[test]
 fn two_stops_of_one_run_are_both_found() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Serve::start(&["--delay", "1ms"]);
         // A closed loop: nothing is due, and no response is late by itself.
         let flags = "-t1 -c2 --warmup 0 -d3s --no-preflight";

@@ -7,7 +7,7 @@ use std::time::Duration;
 use weir_io::Endpoint;
 
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::process::Process;
 use crate::support::raw::{OK, Raw};
 use crate::support::served::Served;
@@ -81,7 +81,7 @@ fn a_wait_in_vain_says_for_how_long() {
 
 #[test]
 fn a_silent_server_costs_one_drain() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load in ["", "-R 100"] {
             let server = silent();
             let flags = format!("-c4 -t2 -d200ms --warmup 0 --no-preflight -T 300s {load}");
@@ -99,7 +99,7 @@ fn a_silent_server_costs_one_drain() {
 
 #[test]
 fn an_interrupt_in_the_drain_ends_it_and_keeps_everything() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (signal, load) in [("INT", "-R 100"), ("TERM", "-R 100")] {
             // The first request gets no response, the others get theirs at once.
             let count = AtomicU64::new(0);

@@ -11,8 +11,8 @@ use rustls::version::{TLS12, TLS13};
 use weir_result::document::{InputRole, TlsSection};
 
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
 use crate::support::nginx::Nginx;
+use crate::support::on_an_engine;
 use crate::support::raw::{OK, Raw};
 use crate::support::secure::{Authority, Secure, SecurePeer};
 use crate::support::weir::{self, Ran, weir};
@@ -262,7 +262,7 @@ fn versions_and_ciphers_are_those_chosen_and_the_document_names_them() {
 #[test]
 fn each_connection_resumes_its_own_sessions() {
     let identity = Authority::new().sign_loopback();
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for version in [&TLS12, &TLS13] {
             let run = |server: &Secure, resume: &str| {
                 let flags = "-n 60 -c3 -t1 -k --no-preflight --requests-per-connection 5";
@@ -309,7 +309,7 @@ fn connections_per_request_have_handshakes_per_second() {
 #[test]
 fn the_server_receives_the_end_of_each_connection() {
     let identity = Authority::new().sign_loopback();
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for version in [&TLS12, &TLS13] {
             let (in_order, cut) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
             let counts = (Arc::clone(&in_order), Arc::clone(&cut));

@@ -7,7 +7,7 @@ use weir_io::Endpoint;
 use weir_result::document::SelfcheckSection;
 use weir_serve::Delay;
 
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::raw::{OK, Raw};
 use crate::support::served::Served;
 use crate::support::wait::{self, let_pass};
@@ -15,7 +15,7 @@ use crate::support::weir::{self, weir};
 
 #[test]
 fn the_noise_floor_needs_no_url() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let output = weir(&format!("--selfcheck --format json -c7 -t2 --io {engine}"), &[]);
         assert_eq!(output.code(), 0, "{output:?}");
         let floor: SelfcheckSection = serde_json::from_str(&output.stdout).expect("JSON");
@@ -43,7 +43,7 @@ fn the_noise_floor_is_not_the_server_s() {
 
 #[test]
 fn a_client_is_proved_by_a_thread_more() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for load in ["-R2k", ""] {
             // It delays its responses, or the closed loop would keep the CPUs busy.
             let server =
@@ -80,7 +80,7 @@ fn what_cannot_be_proved_is_reported_before_any_load() {
 
 #[test]
 fn the_machine_is_watched_over_the_window() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::plainly();
         for words in ["-R500 -d400ms", "-n300", "-d400ms --warmup 100ms"] {
             let ran = weir::load(engine, &format!("-c4 -t2 {words}"), &[&server.url()]);
@@ -98,7 +98,7 @@ fn the_machine_is_watched_over_the_window() {
 
 #[test]
 fn the_target_is_probed_over_one_connection_before_the_load() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for words in ["-c4 -t2 -n300", "-c4 -t2 -R500 -d400ms --warmup 0"] {
             let server = Served::plainly();
             let ran = weir::load(engine, words, &[&server.url()]);
@@ -168,7 +168,7 @@ fn a_slow_target_is_not_waited_for() {
 
 #[test]
 fn the_load_s_own_sockets_and_a_local_server_are_watched() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::plainly();
         // weir looks for the server for at most 50 ms, in which a busy machine may not let it run.
         let ran = wait::until("a look at the server", || {

@@ -7,7 +7,7 @@ use weir_result::Document;
 use weir_result::document::{Grade, RuleOutcome, Subject};
 
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::process::{Output, Process};
 use crate::support::raw::{OK, Raw};
 use crate::support::wait::let_pass;
@@ -51,7 +51,7 @@ fn says(output: &Output, text: &str) -> bool {
 
 #[test]
 fn a_client_that_was_stopped_has_bounds_and_says_why() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let (output, document) = stopped(engine, "");
         assert_eq!(output.code(), 0, "{output:?}");
         assert!(says(&output, "client stopped: "), "{output:?}");

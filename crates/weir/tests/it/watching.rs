@@ -12,8 +12,8 @@ use std::time::Duration;
 use weir_result::document::{RuleOutcome, ServerSection};
 
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
 use crate::support::nginx::Nginx;
+use crate::support::on_an_engine;
 use crate::support::process::Process;
 use crate::support::raw::{OK, Peer, Raw};
 use crate::support::secure::{Authority, Secure};
@@ -42,7 +42,7 @@ fn processed(ran: &Ran) -> u64 {
 fn nginx_counts_the_requests_of_every_kind_of_load() {
     let nginx = Nginx::start("");
     let (plain, http2, status) = (nginx.url(), nginx.http2_url(), nginx.status_url());
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (url, flags) in [
             (&plain, "-c20 -d400ms --warmup 100ms"),
             (&plain, "-c3 -n 5000"),
@@ -158,7 +158,7 @@ fn the_access_log_has_a_line_with_the_status_of_every_request() {
                 function request() n = n + 1\n\
                 return wrk.format('GET', n % 3 == 0 and '/missing' or '/logged') end\n";
     fs::write(&script, text).expect("the directory is the test's own");
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for (flags, by_script) in [
             ("-c20 -d400ms --warmup 100ms", false),
             ("-c3 -R 2000 -d400ms --warmup 100ms --witness on", false),

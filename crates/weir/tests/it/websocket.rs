@@ -12,7 +12,7 @@ use weir_result::{Document, HttpPlan};
 use weir_serve::{Behaviour, EventStream, Stats};
 
 use crate::support::directory::Directory;
-use crate::support::for_each_engine;
+use crate::support::on_an_engine;
 use crate::support::served::Served;
 use crate::support::sockets;
 use crate::support::wait;
@@ -42,7 +42,7 @@ fn load(
 
 #[test]
 fn each_message_is_echoed_and_counted() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         for flags in ["-c 3 -t 2 -n 300", "-c 3 -t 2 -n 300 -R 2000", "-c 2 -n 300 --streams 5"] {
             let more = ["-b", "hello", "--expect", "body~^hello$", "--expect", "same"];
             let (ran, stats) = load(engine, flags, &more, |behaviour| {
@@ -68,7 +68,7 @@ fn each_message_is_echoed_and_counted() {
 
 #[test]
 fn echoes_are_matched_by_a_field_among_pushed_messages() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let flags = "-c 2 -n 200 --streams 8 --match json:/id --no-preflight";
         let (ran, stats) = load(engine, flags, &["-b", r#"{"id":{{seq}}}"#], |behaviour| {
             behaviour.delay = "exp:1ms".parse().expect("valid");
@@ -85,7 +85,7 @@ fn echoes_are_matched_by_a_field_among_pushed_messages() {
 
 #[test]
 fn faults_are_counted_by_kind() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let (ran, stats) = load(engine, "-c 2 -n 400 --timeout 500ms", &["-b", "x"], |behaviour| {
             let faults = ["reset:1/50", "close:1/70", "garbage:1/90", "blackhole:1/300"];
             behaviour.faults = faults.map(|fault| fault.parse().expect("valid")).to_vec();
@@ -105,7 +105,7 @@ fn faults_are_counted_by_kind() {
 
 #[test]
 fn connections_that_the_server_closes_are_opened_again() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let (ran, stats) = load(engine, "-c 2 -n 200", &["-b", "x"], |behaviour| {
             behaviour.requests_per_connection = Some(20);
         });
@@ -121,7 +121,7 @@ fn connections_that_the_server_closes_are_opened_again() {
 
 #[test]
 fn idle_connections_are_held() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let (ran, stats) = load(engine, "-c 5 -d 300ms --ws-idle", &[], |behaviour| {
             behaviour.websocket.ping = Some(Duration::from_millis(20));
         });
@@ -137,7 +137,7 @@ fn idle_connections_are_held() {
 
 #[test]
 fn idle_connections_that_the_server_ends_degrade_the_target() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let (ran, _) = load(engine, "-c 4 -d 1s --ws-idle --no-preflight", &[], |behaviour| {
             behaviour.idle_timeout = Some(Duration::from_millis(200));
         });
@@ -150,7 +150,7 @@ fn idle_connections_that_the_server_ends_degrade_the_target() {
 /// Connecting again is refused from then on.
 #[test]
 fn idle_connections_to_a_server_that_ends_are_lost() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::with(|behaviour| {
             behaviour.websocket.ping = Some(Duration::from_millis(5));
         });
@@ -169,7 +169,7 @@ fn idle_connections_to_a_server_that_ends_are_lost() {
 
 #[test]
 fn pushed_messages_are_counted_and_timed() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let (ran, stats) =
             load(engine, "-c 3 -d 2s --warmup 0 --ws-idle --no-preflight", &[], |behaviour| {
                 let gap = "20ms".parse().expect("valid");
@@ -190,7 +190,7 @@ fn pushed_messages_are_counted_and_timed() {
 /// Pushes that outlast the run are no failure of connections that only listen.
 #[test]
 fn endless_pushes_are_no_failure() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let flags = "-c 2 -d 500ms --warmup 0 --ws-idle --no-preflight";
         let (ran, stats) = load(engine, flags, &[], |behaviour| {
             let gap = "10ms".parse().expect("valid");
@@ -206,7 +206,7 @@ fn endless_pushes_are_no_failure() {
 /// A greeting takes the place of the first echo of its connection, and each echo that of the next.
 #[test]
 fn pushed_messages_among_echoes_are_a_finding() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = sockets::start(&[], |socket| {
             socket.send("welcome")?;
             while let Some(message) = socket.next()? {
@@ -231,7 +231,7 @@ fn pushed_messages_among_echoes_are_a_finding() {
 
 #[test]
 fn close_frames_of_applications_keep_their_codes_and_reasons() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = sockets::start(&[], |socket| {
             socket.next()?;
             socket.close(CloseCode(4401), "token expired")
@@ -290,7 +290,7 @@ fn long_body() -> String {
 
 #[test]
 fn messages_are_compressed_where_the_server_accepts_it() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let directory = Directory::new();
         let lines = directory.file("lines");
         std::fs::write(&lines, long_body()).expect("a file");
@@ -319,7 +319,7 @@ fn messages_are_compressed_where_the_server_accepts_it() {
 
 #[test]
 fn a_server_that_declines_compression_is_seen() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let (ran, stats) = load(engine, "-c 2 -n 100 --ws-deflate -b x", &[], |_| ());
         ran.assert_all_ok();
         assert_eq!((stats.ws_deflated, ran.document.connections.deflated), (0, 0), "{ran}");
@@ -342,7 +342,7 @@ fn parameters_that_were_not_offered_are_named() {
 #[test]
 fn a_damaged_compressed_message_is_a_failure_of_its_own() {
     const FIELDS: &[(&str, &str)] = &[("Sec-WebSocket-Extensions", "permessage-deflate")];
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = sockets::start(FIELDS, |socket| {
             // It cannot read the message, which is compressed.
             socket.peer.stream()?.read_exact(&mut [0; 8])?;
@@ -369,7 +369,7 @@ fn compressed_messages_are_shown_inflated() {
 /// A protocol that begins with a message per connection, and then only listens.
 #[test]
 fn connections_begin_with_a_message_and_listen() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = sockets::start(&[], |socket| {
             if socket.next()?.as_deref() != Some("init") {
                 return socket.close(CloseCode(4400), "no init");
@@ -407,7 +407,7 @@ fn held_connections_that_are_interrupted_before_the_window_are_no_measurement() 
 
 #[test]
 fn a_refused_upgrade_is_an_error_with_its_status() {
-    for_each_engine(|engine| {
+    on_an_engine(|engine| {
         let server = Served::with(|behaviour| behaviour.status = 403);
         let output = weir("-d 1s --io", &[engine, &url(&server), "-b", "x"]);
         assert_eq!(output.code(), 1, "{output:?}");

@@ -56,7 +56,7 @@ impl Templates {
                     RowsOrder::Random => RowOrder::Random,
                     RowsOrder::Unique => RowOrder::Unique,
                 };
-                let connections = u64::from(spec.load.most_connections());
+                let connections = u64::from(spec.load.connections.most());
                 if order == RowOrder::Unique && table.rows() < connections {
                     bail!(
                         "{ROWS_ORDER} unique: {} rows are too few for {connections} connections: \

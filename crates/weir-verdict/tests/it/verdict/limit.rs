@@ -189,11 +189,11 @@ fn the_probe_separates_the_server_from_the_connections() {
     check(closed_with(700 * US), Unknown, "");
     // For an open loop that missed its plan the text has the connections it needs, if they are too
     // few.
-    let open_with = |connections| {
+    let open_with = |connections: u32| {
         move |parts: &mut DocumentParts| {
             growing(parts);
             probed(MS)(parts);
-            parts.given.plan.connections = connections;
+            parts.given.plan.connections = connections.into();
         }
     };
     check(
@@ -230,7 +230,7 @@ fn streams_count_as_the_server_allows_them() {
         move |parts: &mut DocumentParts| {
             growing(parts);
             probed(MS)(parts);
-            parts.given.plan.connections = 2;
+            parts.given.plan.connections = 2.into();
             parts.given.plan.http = Some(HttpPlan::Http2(Http2Plan {
                 streams: 8,
                 window_bytes: 1 << 30,

@@ -1,7 +1,7 @@
 //! The line `Load`.
 
 use weir_result::document::{Delivery, LoadLine};
-use weir_result::{DocumentParts, FailureCause, FailureKind, FailurePhase};
+use weir_result::{ConnectionLoad, DocumentParts, FailureCause, FailureKind, FailurePhase};
 
 use super::run::{Failure, US, busy, closed, failing, histogram, well};
 
@@ -17,7 +17,7 @@ fn as_planned() {
     check(
         |parts| {
             closed(parts);
-            parts.given.plan.connections = 10;
+            parts.given.plan.connections = 10.into();
         },
         Delivery::AsPlanned,
         "as planned: 10 connections",
@@ -25,7 +25,7 @@ fn as_planned() {
     check(
         |parts| {
             closed(parts);
-            parts.given.plan.connections = 1;
+            parts.given.plan.connections = 1.into();
         },
         Delivery::AsPlanned,
         "as planned: 1 connection",
@@ -35,7 +35,7 @@ fn as_planned() {
 #[test]
 fn never_sent() {
     let missing = |parts: &mut DocumentParts| {
-        parts.given.plan.connections = 10;
+        parts.given.plan.connections = 10.into();
         failing(parts, 300, Failure::NeverSent);
     };
     let share = "0.99% never sent (300 of 30,300 requests)";
@@ -111,7 +111,8 @@ fn late() {
     check(
         |parts| {
             late(parts);
-            parts.given.plan.connections_max = Some(1_000);
+            let first = parts.given.plan.connections.count();
+            parts.given.plan.connections = ConnectionLoad::Growing { first, most: 1_000 };
         },
         Delivery::Late,
         &format!("{text}: they waited for a connection to open"),

@@ -2,7 +2,7 @@
 
 use weir_result::document::RuleOutcome::{Finding, Note, Pass, Unknown};
 use weir_result::document::{AccessLogSection, Grade, ServerSection, Subject};
-use weir_result::{DocumentParts, Histogram, Measurements, Slice};
+use weir_result::{ConnectionLoad, DocumentParts, Histogram, Measurements, Slice};
 
 use super::run::{
     EACH, Failure, S, SLICES, US, answer, check, closed, failing, histogram, measured, no_success,
@@ -165,7 +165,8 @@ fn waits_for_connections() {
 /// 300 of the requests waited for 1 ms, and one connection opened in `opening_ns`.
 fn grown(opening_ns: u64, connections_max: u32) -> impl FnOnce(&mut DocumentParts) {
     move |parts| {
-        parts.given.plan.connections_max = Some(connections_max);
+        let first = parts.given.plan.connections.count();
+        parts.given.plan.connections = ConnectionLoad::Growing { first, most: connections_max };
         let m = &mut parts.measurements;
         m.connect_grown.record(opening_ns);
         m.connections.grown = 1;

@@ -38,12 +38,16 @@ pub(crate) fn search(args: &SearchArgs) -> Result<ExitCode> {
     if let Some(claim) = goodput.filter(|_| variant.spec.messages.goodput.is_none()) {
         bail!("'{}' needs the conditions of a good response: give --goodput", claim.text());
     }
-    let connections_max = connections_max().max(run.connections().first);
+    let connections_max = connections_max().max(run.connections().first());
     let design = Design::Search {
         objective: args.objective.to_string(),
         effort: effort(args, &run),
         arrivals: arrivals(args.arrivals, args.study.study_seed),
-        connections: if has_connections(&args.run) { run.connections().first } else { CONNECTIONS },
+        connections: if has_connections(&args.run) {
+            run.connections().first()
+        } else {
+            CONNECTIONS
+        },
         connections_max,
         rate_max_rps: args.max_rate.map(|rate| rate.rps()),
     };

@@ -27,7 +27,7 @@ pub(crate) fn command_line(input: &[u8]) {
         Err(error) => assert!(!format!("{error:#}").is_empty()),
         Ok(None) => {}
         Ok(Some(plan)) => {
-            assert!((1..=plan.connections).contains(&plan.threads), "{plan:?}");
+            assert!((1..=plan.connections.count()).contains(&plan.threads), "{plan:?}");
             assert!((1..=128).contains(&plan.pipeline), "{plan:?}");
             assert!(plan.duration_ns.is_some() || plan.requests.is_some(), "{plan:?}");
             assert!(plan.timeout_ns > 0 && plan.request.wire_bytes > 0, "{plan:?}");
