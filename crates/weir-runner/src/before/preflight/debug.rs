@@ -107,10 +107,7 @@ pub(super) fn http2<B: Backend>(
         link.transmit(&mut client)?;
         let trace = result.trace.get_or_insert_default();
         if sent.is_some() && trace.request.is_empty() {
-            trace.sent_http2(request);
-            if let Some(method) = draft.grpc_method() {
-                trace.request += &sent_messages(request.body(), method);
-            }
+            show_request(trace, draft, request);
             trace.step("request sent", started, link.now());
         }
         let unfinished = |client: &H2Client, trace: &mut ExchangeTrace| {
@@ -161,6 +158,14 @@ pub(super) fn http2<B: Backend>(
 
 fn framing(is_grpc: bool) -> MessageFraming {
     if is_grpc { MessageFraming::Grpc } else { MessageFraming::EventStream }
+}
+
+/// Shows the request, with the messages of a call whose schema is known.
+fn show_request(trace: &mut ExchangeTrace, draft: &Draft, request: &Request) {
+    trace.sent_http2(request);
+    if let Some(method) = draft.grpc_method() {
+        trace.request += &sent_messages(request.body(), method);
+    }
 }
 
 /// Shows a response that is complete, and checks it.

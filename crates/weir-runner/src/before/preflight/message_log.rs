@@ -70,8 +70,8 @@ impl MessageLog {
     }
 }
 
-/// Returns the messages of the body of a call as JSON, each in a line: what is sent, with the values
-/// of its fields.
+/// Returns the messages of the body of a call as JSON, each in a line: what is sent, with the
+/// values of its fields.
 pub(super) fn sent_messages(mut body: &[u8], method: &Method) -> String {
     let mut text = String::new();
     while let Some((&[_, a, b, c, d], rest)) = body.split_first_chunk::<5>() {

@@ -22,9 +22,9 @@ const ENGINES: [&str; 2] = ["epoll", "uring"];
 /// Set to `both`, each test runs on each engine.
 const BOTH: &str = "WEIR_TEST_ENGINES";
 
-/// Runs `test` on an I/O engine that the test's name decides, so that about half of the tests run on
-/// each: both keep the contract that the suite of weir-io checks. Some kernels have no io_uring, and
-/// some containers forbid it: there weir runs on epoll only.
+/// Runs `test` on an I/O engine that the test's name decides, so that about half of the tests run
+/// on each: both keep the contract that the suite of weir-io checks. Some kernels have no io_uring,
+/// and some containers forbid it: there weir runs on epoll only.
 pub(crate) fn on_an_engine(test: impl Fn(&str)) {
     let thread = std::thread::current();
     let sum: usize = thread.name().unwrap_or_default().bytes().map(usize::from).sum();
