@@ -4,6 +4,8 @@
 use std::io::{BufRead, Seek};
 use std::vec::IntoIter;
 
+use weir_text::setting::LIST_FORMAT;
+
 use crate::lines::{LinePlace, Lines};
 use crate::{ListFormat, Position, Row, RowError, curl, har, json_lines, urls, vegeta};
 
@@ -68,11 +70,14 @@ impl<R: BufRead> RowReader<R> {
         let failed = |text: String| Err(RowError::new(row.position, text));
         if let Some(blank) = blank_of(&row.target) {
             let format = self.format.name();
-            let other = if self.is_given { "" } else { "; the list was taken for this format" };
+            let other = match self.is_given {
+                true => String::new(),
+                false => format!(", as which it was recognised; {LIST_FORMAT} names another"),
+            };
             let target = weir_text::brief(&row.target);
             return failed(format!(
-                "{target:?} has {blank} in its URL: write it as %20, or the row as the format \
-                 {format} has it{other}"
+                "{target:?} has {blank} in its URL: write it as %20; the list is read in the \
+                 format {format}{other}"
             ));
         }
         let is_length = |name: &str| name.eq_ignore_ascii_case("content-length");
@@ -205,7 +210,7 @@ mod tests {
         for (text, expected) in [
             ("http://h/a b\n", "line 1: \"http://h/a b\" has a blank in its URL"),
             ("/a\n/b HTTP/1.1\n", "line 2: \"/b HTTP/1.1\" has a blank in its URL"),
-            ("GET http://h/ a\n", "as the format vegeta-http has it; the list was taken for"),
+            ("GET http://h/ a\n", "in the format vegeta-http, as which it was recognised"),
             ("GET http://h/\nContent-Length: 5\n", "line 1: its Content-Length is 5"),
             (r#"{"url": "/a b"}"#, "a blank in its URL"),
             (r#"{"url": "/a\u0007b"}"#, "a control character in its URL"),

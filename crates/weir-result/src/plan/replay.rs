@@ -60,10 +60,18 @@ impl ReplayPlan {
 
     /// Returns the load in words: `replay of access.log, 12,345 requests in 60 s, at 2x`.
     pub fn in_words(&self) -> String {
+        self.words(&format!(" in {}", units::plain_duration(self.window_ns)))
+    }
+
+    /// Returns the load in words without its length: `replay of access.log, 12,345 requests`.
+    pub fn in_short(&self) -> String {
+        self.words("")
+    }
+
+    fn words(&self, length: &str) -> String {
         let noun = if self.requests == 1 { "request" } else { "requests" };
-        let (requests, length) =
-            (units::count(self.requests), units::plain_duration(self.window_ns));
-        let mut text = format!("replay of {}, {requests} {noun} in {length}", self.name);
+        let requests = units::count(self.requests);
+        let mut text = format!("replay of {}, {requests} {noun}{length}", self.name);
         if self.speed != Speed::default() {
             text.push_str(&format!(", at {}", self.speed));
         }
@@ -176,6 +184,7 @@ mod tests {
         assert_eq!(plan.in_words(), "replay of access.log, 12,345 requests in 60 s");
         plan.speed = "2x".parse().expect("a speed");
         assert_eq!(plan.in_words(), "replay of access.log, 12,345 requests in 60 s, at 2x");
+        assert_eq!(plan.in_short(), "replay of access.log, 12,345 requests, at 2x");
         assert_eq!(plan.mean_rate().to_string(), "205.75/s");
     }
 }

@@ -282,7 +282,7 @@ mod tests {
         let plan = Plan { load: weir_result::Load::of_log(replay), ..Plan::default() };
         let state = State::of(&plan);
         let rows = picture((80, 24), &running(&state, Glyphs::Blocks));
-        let first = "weir   http://127.0.0.1/   replay of access.log, 1,906 requests in 60 s";
+        let first = "weir   http://127.0.0.1/   replay of access.log, 1,906 requests";
         assert!(rows[0].starts_with(first), "{rows:?}");
         assert!(rows.iter().any(|row| row.contains("planned mean 31.8/s")), "{rows:?}");
     }

@@ -72,7 +72,7 @@ impl State {
         State {
             target: plan.url.split(['?', '#']).next().unwrap_or_default().to_owned(),
             planned,
-            replay: log.map(ReplayPlan::in_words),
+            replay: log.map(ReplayPlan::in_short),
             connections: plan.own_connections_max(),
             names: live::name_labels(plan),
             phase: "connecting".to_owned(),
