@@ -1,7 +1,7 @@
 //! The document of a run: all data about it, in one versioned value. Every report is printed from
 //! it, and documents merge without loss.
 //!
-//! [`Unjudged::assemble`] makes it and refuses numbers that do not add up, [`Stored::load`] reads
+//! [`Unjudged::assemble`] makes it and refuses numbers that do not add up, [`Document::load`] reads
 //! it, weir-verdict judges it, and weir-report writes it. It depends on no sockets, no clocks and
 //! no layout.
 
