@@ -316,6 +316,23 @@ mod tests {
     }
 
     #[test]
+    fn unknown_fields_of_shared_types_are_refused_too() {
+        for (connections, part) in [
+            (serde_json::json!({"first": 1, "most": 9, "x": 1}), "load.connections.x: unknown"),
+            (
+                serde_json::json!([{"duration_ns": 1, "from": 1, "to": 2, "burst": 3}]),
+                "load.connections.0.burst: unknown field",
+            ),
+            (serde_json::json!({"first": 1}), "load.connections: missing field `most`"),
+        ] {
+            let mut spec = serde_json::to_value(RunSpec::new("http://h/")).expect("JSON");
+            spec["load"]["connections"] = connections;
+            let error = error_of(&spec.to_string());
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
     fn a_specification_reads_as_it_was_written() {
         let mut spec = RunSpec::new("https://h/?a=b");
         spec.request.body = Some(BodySpec::Text("a".to_owned()));

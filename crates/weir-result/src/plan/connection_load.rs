@@ -1,11 +1,16 @@
 //! The number of connections of a load.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::connection_stage::{ConnectionStage, most_connections};
+use super::stage::total_ns;
 
 /// Number of connections over all threads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum ConnectionLoad {
@@ -63,7 +68,7 @@ impl ConnectionLoad {
     pub fn length_ns(&self) -> Option<u64> {
         match self.stages() {
             [] => None,
-            stages => Some(stages.iter().map(|stage| stage.duration_ns).sum()),
+            stages => Some(total_ns(stages.iter().map(|stage| stage.duration_ns))),
         }
     }
 }
@@ -71,6 +76,43 @@ impl ConnectionLoad {
 impl From<u32> for ConnectionLoad {
     fn from(count: u32) -> ConnectionLoad {
         ConnectionLoad::Fixed(count)
+    }
+}
+
+/// Not derived: reading an untagged enum hides the path of a wrong field, and one that is unknown.
+impl<'de> Deserialize<'de> for ConnectionLoad {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ConnectionLoad, D::Error> {
+        deserializer.deserialize_any(AnyForm)
+    }
+}
+
+/// Reads any of the forms.
+struct AnyForm;
+
+impl<'de> Visitor<'de> for AnyForm {
+    type Value = ConnectionLoad;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number of connections, a range of them or stages")
+    }
+
+    fn visit_u64<E: Error>(self, count: u64) -> Result<ConnectionLoad, E> {
+        let count_32 = u32::try_from(count).map(ConnectionLoad::Fixed);
+        count_32.map_err(|_| E::invalid_value(Unexpected::Unsigned(count), &self))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, stages: A) -> Result<ConnectionLoad, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(stages)).map(ConnectionLoad::Stages)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, range: A) -> Result<ConnectionLoad, A::Error> {
+        #[derive(Deserialize)]
+        struct Ends {
+            first: u32,
+            most: u32,
+        }
+        let Ends { first, most } = Ends::deserialize(MapAccessDeserializer::new(range))?;
+        Ok(ConnectionLoad::Growing { first, most })
     }
 }
 

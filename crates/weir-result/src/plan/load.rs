@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::arrivals::Arrivals;
 use super::rate::Rate;
 use super::replay::ReplayPlan;
-use super::stage::{Stage, check_stages, mean_rate, stage_at};
+use super::stage::{Stage, check_stages, mean_rate, stage_at, total_ns};
 
 /// The load of a run: when its requests are due.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,7 +128,7 @@ impl Load {
     pub fn length_ns(&self) -> Option<u64> {
         match self.stages() {
             [] => self.log().map(|log| log.window_ns),
-            stages => Some(stages.iter().map(|stage| stage.duration_ns).sum()),
+            stages => Some(total_ns(stages.iter().map(|stage| stage.duration_ns))),
         }
     }
 
@@ -169,10 +169,10 @@ impl fmt::Display for DueTimes {
     }
 }
 
-/// Returns the rate of the part without an end, if it is the only one.
+/// Returns the rate of the part without an end, if it is the only one and never changes.
 fn constant(parts: &[Stage]) -> Option<Rate> {
     match parts {
-        [only] if only.is_endless() => Some(only.from),
+        [only] if *only == Stage::endless(only.from) => Some(only.from),
         _ => None,
     }
 }
@@ -199,6 +199,17 @@ mod tests {
         assert_eq!(json, expected);
         assert_eq!(serde_json::from_str::<Load>(&json).expect("a load"), load);
         assert!(Load::constant(rate(0), Arrivals::Uniform).check().is_err());
+        // A part without an end that changes is no constant rate, and nothing that can be planned.
+        for changed in [
+            Stage { to: rate(9), ..Stage::endless(rate(5)) },
+            Stage { burst: 2, ..Stage::endless(rate(5)) },
+        ] {
+            for parts in [vec![changed], vec![changed, changed]] {
+                let load = Load::in_stages(parts, Arrivals::Uniform);
+                assert_eq!((load.constant_rate(), load.length_ns()), (None, Some(u64::MAX)));
+                assert!(load.check().is_err());
+            }
+        }
     }
 
     #[test]

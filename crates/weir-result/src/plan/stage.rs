@@ -185,8 +185,13 @@ fn parse_rate(text: &str) -> Result<Rate, String> {
 
 /// Returns the mean rate of requests of stages, to a thousandth per second, at least one.
 pub fn mean_rate(stages: &[Stage]) -> Rate {
-    let duration_ns: u64 = stages.iter().map(|stage| stage.duration_ns).sum();
+    let duration_ns = total_ns(stages.iter().map(|stage| stage.duration_ns));
     rounded_rate(requests_of(stages) / (duration_ns as f64 / 1e9))
+}
+
+/// Returns the sum of the lengths of stages, in nanoseconds.
+pub(super) fn total_ns(lengths_ns: impl Iterator<Item = u64>) -> u64 {
+    lengths_ns.fold(0, u64::saturating_add)
 }
 
 /// Returns a rate to a thousandth per second, at least one.
