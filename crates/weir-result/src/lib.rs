@@ -48,8 +48,8 @@ pub use plan::{
     IoEngine, ListOrder, ListPlan, Load, MessagePlan, MessageProtocol, PART_WEIGHTS_MAX, Pacing,
     Part, Plan, Rate, ReplayPlan, RequestPlan, Speed, Stage, StageSpan, StampChoice, SuccessRule,
     Target, TemplatePlan, TlsPlan, TlsVersion, Wait, WebSocketPlan, check_connection_stages,
-    check_stages, connections_at, mean_rate, most_connections, one_or_several,
-    parse_connection_stages, parse_curve, parse_stages, stage_at,
+    check_stages, connections_at, mean_rate, one_or_several, parse_connection_stages, parse_curve,
+    parse_stages, stage_at,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

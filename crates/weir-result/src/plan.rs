@@ -22,8 +22,7 @@ pub use arrivals::Arrivals;
 pub use connection::{Closer, ConnectionPlan};
 pub use connection_load::ConnectionLoad;
 pub use connection_stage::{
-    ConnectionStage, StageSpan, check_connection_stages, connections_at, most_connections,
-    parse_connection_stages,
+    ConnectionStage, StageSpan, check_connection_stages, connections_at, parse_connection_stages,
 };
 pub use expect::ExpectPlan;
 pub use http::{Http2Plan, HttpPlan, WebSocketPlan};

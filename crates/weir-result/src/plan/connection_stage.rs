@@ -92,7 +92,7 @@ pub fn check_connection_stages(stages: &[ConnectionStage]) -> Result<(), String>
 }
 
 /// Returns the greatest number of connections in stages.
-pub fn most_connections(stages: &[ConnectionStage]) -> u32 {
+pub(super) fn most_connections(stages: &[ConnectionStage]) -> u32 {
     stages.iter().map(|stage| stage.from.max(stage.to)).max().unwrap_or(0)
 }
 
