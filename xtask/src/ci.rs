@@ -46,8 +46,9 @@ const WAITING: [&str; 2] = ["--test", "program"];
 /// Number of them that run at a time: more than two CPUs, since they wait.
 const WAITING_THREADS: &str = "3";
 
-/// Nice value of the steps beside them.
-const NICE: &str = "15";
+/// Nice value of the steps beside them: a third of the share of a CPU, so that they end on a busy
+/// machine too.
+const NICE: &str = "5";
 
 /// Random worlds of each kind in the simulations of `--quick`.
 const QUICK_SEEDS: &str = "50";

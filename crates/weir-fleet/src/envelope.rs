@@ -39,6 +39,11 @@ pub(crate) fn is_progress(subject: &str) -> bool {
     subject.ends_with(".live")
 }
 
+/// Length of the longest message of a subject, in bytes. A longer one is lost.
+pub(crate) fn longest(subject: &str) -> usize {
+    if is_progress(subject) { PROGRESS_MAX } else { MESSAGE_MAX }
+}
+
 /// Subject of what is said to one agent.
 pub(crate) fn to_agent(agent: &str) -> String {
     format!("weir.agent.{agent}.in")
@@ -79,10 +84,6 @@ pub(crate) fn sealed<T: Serialize>(incarnation: u64, message: T) -> Vec<u8> {
 /// knows, and nothing depends on a single message.
 pub(crate) fn opened<T: DeserializeOwned>(subject: &str, payload: &[u8]) -> Option<(Sender, T)> {
     let agent = sender_in(subject)?;
-    let limit = if is_progress(subject) { PROGRESS_MAX } else { MESSAGE_MAX };
-    if payload.len() > limit {
-        return None;
-    }
     let Envelope { incarnation, message } = serde_json::from_slice(payload).ok()?;
     Some((Sender { agent: agent.to_owned(), incarnation }, message))
 }

@@ -36,8 +36,11 @@ use upgrade::UpgradeFault;
 pub(crate) use result::PreflightResult;
 pub use trace::{ExchangeTrace, TracedMessage};
 
-/// Timeout of the preflight, in nanoseconds: a server that never responds must not delay the run.
-const PATIENCE_NS: u64 = 2_000_000_000;
+/// Longest time of the preflight until the connection is open, and from there to the response, in
+/// nanoseconds. Without a connection there is no run, so a busy server gets time for its handshake;
+/// without a response there is one, which must not be delayed.
+const CONNECT_PATIENCE_NS: u64 = 10_000_000_000;
+const RESPONSE_PATIENCE_NS: u64 = 2_000_000_000;
 
 /// The reason for a missing response.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +60,7 @@ enum PreflightFailure {
 impl PreflightFailure {
     /// Returns the failure of a connect or a TLS handshake.
     fn of_connect(draft: &Draft, error: &io::Error, is_traced: bool) -> PreflightFailure {
-        let reason = reason(draft, error, is_traced);
+        let reason = reason(error, connect_patience_ns(draft, is_traced));
         let text = format!("cannot connect to {}: {reason}", draft.endpoint);
         of_tls(error).unwrap_or(PreflightFailure::Connect { text, is_late: is_late(error) })
     }
@@ -72,7 +75,7 @@ impl PreflightFailure {
             Some(ProtocolError::TlsRecord) => plain_to_tls(draft),
             Some(ProtocolError::BadPreface) => not_http2(draft),
             _ => of_tls(error).unwrap_or_else(|| {
-                let reason = reason(draft, error, is_traced);
+                let reason = reason(error, response_patience_ns(draft, is_traced));
                 let text = format!("no valid response from {}: {reason}", draft.plan.url);
                 PreflightFailure::NoResponse(text)
             }),
@@ -207,7 +210,7 @@ impl OnBackend for Attempt<'_> {
         let started = backend.now();
         let is_traced = result.trace.is_some();
         let failed = |error| PreflightFailure::of_connect(draft, &error, is_traced);
-        let until = started.after(patience_ns(draft, is_traced));
+        let until = started.after(connect_patience_ns(draft, is_traced));
         let mut link =
             Link::connect(backend, draft.plan.connection.source(0), &draft.endpoint, until)
                 .map_err(failed)?;
@@ -228,6 +231,7 @@ impl OnBackend for Attempt<'_> {
         if !may_send {
             return Ok(None);
         }
+        link.wait_at_most(response_patience_ns(draft, is_traced));
         let response = match version {
             HttpPlan::Http2(http2) => {
                 let request = Arc::new(draft.request.request(draft.plan.target.scheme.as_str()));
@@ -355,7 +359,7 @@ impl OnBackend for Hello<'_> {
     type Output = bool;
 
     fn run<B: Backend>(self, mut backend: B) -> bool {
-        let until = backend.now().after(patience_ns(self.0, false));
+        let until = backend.now().after(response_patience_ns(self.0, false));
         let received =
             Link::connect(backend, self.0.plan.connection.source(0), &self.0.endpoint, until)
                 .and_then(|mut link| {
@@ -367,15 +371,21 @@ impl OnBackend for Hello<'_> {
     }
 }
 
-fn reason(draft: &Draft, error: &io::Error, is_traced: bool) -> String {
+fn reason(error: &io::Error, patience_ns: u64) -> String {
     match is_late(error) {
-        true => format!("timeout after {}", units::exact_duration(patience_ns(draft, is_traced))),
+        true => format!("timeout after {}", units::exact_duration(patience_ns)),
         false => error.to_string(),
     }
 }
 
-/// Returns the longest time of an attempt: that of the user for the exchange of `--debug`.
-fn patience_ns(draft: &Draft, is_traced: bool) -> u64 {
-    let most_ns = if is_traced { u64::MAX } else { PATIENCE_NS };
+/// Returns the longest time until the connection is open: that of the user for `--debug`.
+fn connect_patience_ns(draft: &Draft, is_traced: bool) -> u64 {
+    let most_ns = if is_traced { u64::MAX } else { CONNECT_PATIENCE_NS };
+    most_ns.min(draft.plan.connect_timeout_ns)
+}
+
+/// Returns the longest time from there to the response.
+fn response_patience_ns(draft: &Draft, is_traced: bool) -> u64 {
+    let most_ns = if is_traced { u64::MAX } else { RESPONSE_PATIENCE_NS };
     most_ns.min(draft.plan.timeout_ns)
 }

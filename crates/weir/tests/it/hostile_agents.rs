@@ -269,8 +269,8 @@ fn check(lie: Lie) {
     let (output, (memory_kib, stored)) = thread::scope(|scope| {
         let serving = scope.spawn(move || liar.serve(seen));
         let words = format!(
-            "--agents 3 --on-loss continue --no-preflight -R 300 -c 6 -d 2s --warmup 0 \
-             --no-verdict -o {} {}",
+            "--agents 3 --agents-within 5m --on-loss continue --no-preflight -R 300 -c 6 -d 2s \
+             --warmup 0 --no-verdict -o {} {}",
             fleet.place.file("run.json"),
             server.url()
         );
@@ -282,7 +282,8 @@ fn check(lie: Lie) {
         (output, serving.join().expect("it ends"))
     });
     assert_eq!(output.code(), 4, "{lie:?}: {output:?}");
-    let document = Document::load(fleet.place.file("run.json")).expect("it was written");
+    let document = Document::load(fleet.place.file("run.json"));
+    let document = document.unwrap_or_else(|error| panic!("{lie:?}: {error}\n{output:?}"));
     assert_eq!(document.accounting.ok, 400, "{lie:?}: two of three parts");
     let agents = document.fleet.expect("agents carried it out").agents;
     let ends: Vec<AgentEnd> = agents.iter().map(|agent| agent.end).collect();

@@ -111,6 +111,11 @@ impl<B: Backend> Link<B> {
         Ok(std::mem::take(&mut self.plain))
     }
 
+    /// Ends the attempt after this time from now, in nanoseconds.
+    pub(super) fn wait_at_most(&mut self, patience_ns: u64) {
+        self.until = self.backend.now().after(patience_ns);
+    }
+
     /// Returns the time on the backend's clock.
     pub(super) fn now(&mut self) -> Nanos {
         self.backend.now()

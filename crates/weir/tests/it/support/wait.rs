@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Timeout after which a wait counts as hanging.
-pub(crate) const GUARD: Duration = Duration::from_secs(60);
+pub(crate) const GUARD: Duration = Duration::from_mins(5);
 
 /// Lets `span` pass: for servers that must be slow, never to wait for an event.
 pub(crate) fn let_pass(span: Duration) {
