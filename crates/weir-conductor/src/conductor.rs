@@ -3,11 +3,8 @@
 use std::time::{Duration, Instant};
 
 use weir_result::study::{Design, HookRun, Hooks, Settling};
-use weir_result::{Arrivals, Document, Load, Study};
-use weir_runner::{
-    Interrupts, LoadSpec, Observer, RawOutput, RawTrial, RunSpec, Runner, StudyProgress, Warmup,
-    now,
-};
+use weir_result::{Arrivals, Document, DueTimes, Load, Study, Warmup};
+use weir_runner::{Interrupts, Observer, RawOutput, RawTrial, RunSpec, Runner, StudyProgress, now};
 use weir_study::search::{TrialPlan, next_plan};
 use weir_study::{HookKind, TrialRunner, Upcoming, trials_planned};
 use weir_text::units;
@@ -91,7 +88,7 @@ impl<'a> Conductor<'a> {
     /// and values, and other pairs others.
     fn spec(&self, study: &Study, upcoming: &Upcoming) -> RunSpec {
         let mut spec = self.variant(upcoming).spec.clone();
-        if spec.load.is_seed_drawn {
+        if spec.is_seed_drawn {
             spec.set_seed(study.seed.wrapping_add(u64::from(upcoming.round)) % SEED_MAX);
         }
         if let (Some(plan), Design::Search { arrivals, .. }) = (next_plan(study), &study.design) {
@@ -170,7 +167,7 @@ impl TrialRunner for Conductor<'_> {
         if spec.load.is_until_signal() {
             return Err("a trial needs an end: a duration or a number of requests".to_owned());
         }
-        if !spec.abort.is_empty() {
+        if !spec.load.abort.is_empty() {
             return Err("the trials of a study have one length: no condition ends one".to_owned());
         }
         let ran = self.runner.prepare(&spec, self.observer).and_then(|run| {
@@ -208,13 +205,13 @@ impl TrialRunner for Conductor<'_> {
 
 /// Returns the load of a search's trial. Each trial has other random arrivals: they say more about
 /// a rate than the same ones again.
-fn trial_load(load: &LoadSpec, plan: &TrialPlan, mut arrivals: Arrivals, round: u32) -> LoadSpec {
+fn trial_load(load: &Load, plan: &TrialPlan, mut arrivals: Arrivals, round: u32) -> Load {
     let ns = |seconds: f64| (seconds * 1e9).round() as u64;
     if let Arrivals::Poisson { seed } = &mut arrivals {
         *seed = seed.wrapping_add(u64::from(round)) % SEED_MAX;
     }
-    LoadSpec {
-        model: plan.rate().map_or(Load::closed_loop(), |rate| Load::constant(rate, arrivals)),
+    Load {
+        due: plan.rate().map(|rate| DueTimes::constant(rate, arrivals)),
         connections: plan.connections.into(),
         warmup: Warmup { span_ns: ns(plan.warmup_s), is_auto: false },
         duration_ns: Some(ns(plan.duration_s)),

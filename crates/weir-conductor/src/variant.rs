@@ -25,7 +25,7 @@ impl Variant {
 
     /// True if requests are sent at a rate, or at the times of a log.
     pub fn is_open_loop(&self) -> bool {
-        self.spec.replay.is_some() || self.spec.load.model.is_open_loop()
+        self.spec.replay.is_some() || self.spec.load.is_open_loop()
     }
 }
 

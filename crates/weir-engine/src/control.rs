@@ -272,7 +272,7 @@ impl Control {
     /// ends the window. Both may come earlier if the warm-up ends by detection.
     pub fn window(&self, plan: &Plan) -> Option<(Nanos, Nanos)> {
         let start = self.start_at()?;
-        let t0 = self.window_begins_at().unwrap_or(start.after(plan.warmup_ns));
+        let t0 = self.window_begins_at().unwrap_or(start.after(plan.load.warmup.span_ns));
         Some((t0, Timeline::with_window(plan, start, t0).t1))
     }
 

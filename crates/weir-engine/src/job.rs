@@ -144,12 +144,12 @@ impl Job {
 
     /// Returns the partition of worker `number`, counted over all parts of the plan.
     pub(crate) fn partition(&self, number: u32) -> Partition {
-        Partition::new(number, self.plan.threads, self.plan.connections.count())
+        Partition::new(number, self.plan.threads, self.plan.load.connections.count())
     }
 
     /// Returns the greatest number of connections of worker `number`.
     pub(crate) fn own_connections_max(&self, number: u32) -> u32 {
-        Partition::new(number, self.plan.threads, self.plan.connections.most()).own_connections
+        Partition::new(number, self.plan.threads, self.plan.load.connections.most()).own_connections
     }
 
     /// Returns the turns of a list that belong to the worker with this partition.
@@ -163,7 +163,7 @@ impl Job {
     pub(crate) fn requests(&self) -> Option<u64> {
         let is_streamed =
             self.list.as_ref().is_some_and(|list| matches!(list.rows, ListRows::Streamed(_)));
-        self.plan.requests.or(is_streamed.then_some(u64::MAX))
+        self.plan.load.requests.or(is_streamed.then_some(u64::MAX))
     }
 
     /// Returns the destination of connection `number` of the run.
@@ -187,7 +187,8 @@ pub fn planned_slots(plan: &Plan) -> Option<u64> {
     if let Some(log) = plan.load.log() {
         return Some(log.requests);
     }
-    let schedule = Schedule::of(&plan.load, plan.warmup_ns, None, Partition::new(0, 1, 1));
-    let until_ns = plan.warmup_ns.saturating_add(plan.length_ns()?);
-    schedule.is_open_loop().then(|| schedule.planned(plan.warmup_ns, until_ns))
+    let schedule = Schedule::of(&plan.load, None, Partition::new(0, 1, 1));
+    let warmup_ns = plan.load.warmup.span_ns;
+    let until_ns = warmup_ns.saturating_add(plan.load.length_ns()?);
+    schedule.is_open_loop().then(|| schedule.planned(warmup_ns, until_ns))
 }

@@ -21,7 +21,7 @@ pub(crate) struct Presence {
 impl Presence {
     /// Returns the times of the connections of one part of the plan.
     pub(crate) fn new(plan: &Plan, partition: Partition) -> Presence {
-        let stages = plan.connections.stages();
+        let stages = plan.load.connections.stages();
         let own = if stages.is_empty() { 0 } else { partition.own_connections };
         let spans = (0..own).map(|conn| spans(stages, partition.nth_connection(conn)));
         Presence { spans: spans.collect(), t0: Nanos::MAX }
@@ -111,14 +111,14 @@ fn span_in(stage: &ConnectionStage, number: u32) -> Range<u64> {
 
 #[cfg(test)]
 mod tests {
-    use weir_result::{ConnectionLoad, parse_connection_stages};
+    use weir_result::{ConnectionLoad, Load, parse_connection_stages};
 
     use super::*;
 
     fn presence(text: &str, part: u32, parts: u32) -> Presence {
         let connections = ConnectionLoad::Stages(parse_connection_stages(text).expect("stages"));
         let partition = Partition::new(part, parts, connections.count());
-        let plan = Plan { connections, ..Plan::default() };
+        let plan = Plan { load: Load { connections, ..Plan::default().load }, ..Plan::default() };
         let mut presence = Presence::new(&plan, partition);
         presence.begin(Nanos(1_000));
         presence

@@ -201,7 +201,7 @@ fn stuck(
     plan: &Plan,
 ) -> Vec<ScriptFailure> {
     let end = control.start_at().map_or(Nanos::MAX, |start| {
-        start.after(plan.warmup_ns).after(plan.length_ns().unwrap_or(u64::MAX))
+        start.after(plan.load.warmup.span_ns).after(plan.load.length_ns().unwrap_or(u64::MAX))
     });
     let is_over = control.stop_at().min(end) <= now;
     let patience_ns = if is_over { STOPPED_PATIENCE_NS } else { PATIENCE_NS };

@@ -40,15 +40,10 @@ enum ScheduleKind {
 }
 
 impl Schedule {
-    /// Returns the schedule of the worker that owns `partition` of a load, whose first rate lasts
-    /// `warmup_ns` longer. `log` has the due times of a log as offsets from S, ascending.
-    pub(crate) fn of(
-        load: &Load,
-        warmup_ns: u64,
-        log: Option<&Arc<[u64]>>,
-        partition: Partition,
-    ) -> Schedule {
-        let curve = || Arc::new(Curve::new(load.stages(), warmup_ns));
+    /// Returns the schedule of the worker that owns `partition` of a load, whose first rate is that
+    /// of the warm-up too. `log` has the due times of a log as offsets from S, ascending.
+    pub(crate) fn of(load: &Load, log: Option<&Arc<[u64]>>, partition: Partition) -> Schedule {
+        let curve = || Arc::new(Curve::new(load.stages(), load.warmup.span_ns));
         let kind = match (&load.due, load.constant_rate()) {
             (None, _) => ScheduleKind::Closed,
             (Some(DueTimes::Log(_)), _) => {
@@ -261,16 +256,20 @@ mod tests {
         Rate { numerator, denominator }
     }
 
+    fn with_due(due: DueTimes) -> Load {
+        Load { due: Some(due), warmup: Warmup::default(), ..Load::default() }
+    }
+
     fn uniform(rate: Rate) -> Load {
-        Load::constant(rate, Arrivals::Uniform)
+        with_due(DueTimes::constant(rate, Arrivals::Uniform))
     }
 
     fn poisson(rate: Rate, seed: u64) -> Load {
-        Load::constant(rate, Arrivals::Poisson { seed })
+        with_due(DueTimes::constant(rate, Arrivals::Poisson { seed }))
     }
 
     fn of_load(load: &Load, partition: Partition) -> Schedule {
-        Schedule::of(load, 0, None, partition)
+        Schedule::of(load, None, partition)
     }
 
     fn offsets(load: &Load, partition: Partition, until_ns: u64) -> Vec<u64> {
@@ -321,12 +320,12 @@ mod tests {
     #[test]
     fn listed_times_are_those_of_the_slots() {
         let times: Arc<[u64]> = [0, 5, 5, 5, 9, 20, 21, 21].into();
-        let load = Load::of_log(weir_result::ReplayPlan::default());
+        let load = with_due(DueTimes::Log(weir_result::ReplayPlan::default()));
         for (parts, connections) in [(1, 1), (1, 3), (2, 3), (3, 7), (3, 20)] {
             let mut all = Vec::new();
             for part in 0..parts {
                 let partition = Partition::new(part, parts, connections);
-                let schedule = Schedule::of(&load, 0, Some(&times), partition);
+                let schedule = Schedule::of(&load, Some(&times), partition);
                 let mine: Vec<(u64, u64)> = schedule.clone().walk(u64::MAX).collect();
                 for (from, until) in [(0, 5), (5, 6), (6, 21), (0, u64::MAX)] {
                     let within = mine.iter().filter(|(_, ns)| (from..until).contains(ns));
@@ -362,7 +361,7 @@ mod tests {
                 }
             }
         }
-        let closed = of_load(&Load::closed_loop(), Partition::new(0, 1, 1));
+        let closed = of_load(&Load::default(), Partition::new(0, 1, 1));
         assert_eq!(closed.peek_nth(1), None);
     }
 

@@ -25,8 +25,8 @@ impl ShedSlots {
     pub(crate) fn new(plan: &Plan, partition: Partition, schedule: Schedule) -> ShedSlots {
         let most = |all: u32| partition.share_of_requests(all.into());
         ShedSlots {
-            is_limited: plan.in_flight_max.is_some(),
-            in_flight_max: plan.in_flight_max.map_or(u64::MAX, most),
+            is_limited: plan.load.in_flight_max.is_some(),
+            in_flight_max: plan.load.in_flight_max.map_or(u64::MAX, most),
             ranks: Vec::new(),
             schedule,
         }

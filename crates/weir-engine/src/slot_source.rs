@@ -37,7 +37,7 @@ impl SlotSource {
     /// Returns the slots of `job` that `partition` owns.
     pub(crate) fn new(job: &Job, partition: Partition) -> SlotSource {
         let plan = &job.plan;
-        let schedule = Schedule::of(&plan.load, plan.warmup_ns, job.times.as_ref(), partition);
+        let schedule = Schedule::of(&plan.load, job.times.as_ref(), partition);
         let quota = job.requests().filter(|_| !schedule.is_open_loop());
         SlotSource {
             shed: ShedSlots::new(plan, partition, schedule.clone()),

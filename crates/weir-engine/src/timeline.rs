@@ -23,14 +23,14 @@ pub(crate) struct Timeline {
 impl Timeline {
     /// Returns the timeline of a run whose schedule starts at `start`.
     pub(crate) fn new(plan: &Plan, start: Nanos) -> Timeline {
-        Timeline::with_window(plan, start, start.after(plan.warmup_ns))
+        Timeline::with_window(plan, start, start.after(plan.load.warmup.span_ns))
     }
 
     /// Returns the timeline of a run whose window begins at `t0`.
     pub(crate) fn with_window(plan: &Plan, start: Nanos, t0: Nanos) -> Timeline {
-        let by_time = plan.length_ns().map_or(Nanos::MAX, |span_ns| t0.after(span_ns));
+        let by_time = plan.load.length_ns().map_or(Nanos::MAX, |span_ns| t0.after(span_ns));
         let timeline = Timeline { start, t0, t1: by_time, drain_end: Nanos::MAX };
-        let t1 = plan.requests.map_or(by_time, |requests| timeline.end_of(plan, requests));
+        let t1 = plan.load.requests.map_or(by_time, |requests| timeline.end_of(plan, requests));
         Timeline { t1, drain_end: t1.after(plan.drain_limit_ns()), ..timeline }
     }
 

@@ -198,7 +198,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         // A window without an end of its own ended with the run.
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
         let missing =
-            self.slots.quota.filter(|left| *left > 0 && self.job.plan.length_ns().is_none());
+            self.slots.quota.filter(|left| *left > 0 && self.job.plan.load.length_ns().is_none());
         let quota = missing
             .filter(|_| !self.stage.is_cut)
             .map(|left| left + self.pool.recorder().measured());
@@ -247,7 +247,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                 has_arrived = true;
                 self.phases.connected_ns = now.0;
                 let is_open = self.pool.shared.connections.counts.open > 0;
-                let needs_none = self.job.plan.connections.first() == 0;
+                let needs_none = self.job.plan.load.connections.first() == 0;
                 let can_begin = is_open || needs_none || !self.job.ending.needs_connection;
                 self.control.arrive(now, can_begin);
             }
@@ -572,7 +572,7 @@ fn listen_ns(job: &Job, service_max_ns: u64) -> u64 {
     if !job.plan.echoes_in_order() || job.ending.abandons {
         return 0;
     }
-    let longest_ns = job.plan.timeout_ns.min(LISTEN_MAX_NS);
+    let longest_ns = job.plan.load.timeout_ns.min(LISTEN_MAX_NS);
     service_max_ns.saturating_mul(2).max(LISTEN_MIN_NS).min(longest_ns)
 }
 

@@ -93,13 +93,13 @@ impl AgentLog {
             Some(rate) => format!(" at {}", units::round_rate(rate.rps())),
             None => String::new(),
         };
-        let length = match (plan.length_ns(), plan.requests) {
+        let length = match (plan.load.length_ns(), plan.load.requests) {
             (Some(ns), _) => format!(" for {}", units::exact_duration(ns)),
             (None, Some(requests)) => format!(" for {} requests", units::count(requests)),
             (None, None) => String::new(),
         };
         let (method, url) = (&plan.request.method, &plan.url);
-        let connections = units::count(plan.connections.count().into());
+        let connections = units::count(plan.load.connections.count().into());
         self.line(&format!(
             "run {run}: its share of {method} {url}{rate} on {connections} connections{length}"
         ));

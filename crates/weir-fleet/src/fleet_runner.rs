@@ -279,7 +279,7 @@ impl Runner for FleetRunner {
         let mut spec = planned_for(spec, &gathered, &planner, observer)?;
         let local = planner.prepare(&spec, observer)?;
         // The conditions are of the sum of all agents.
-        let parsed = std::mem::take(&mut spec.abort);
+        let parsed = std::mem::take(&mut spec.load.abort);
         let parsed = parsed.iter().map(|text| text.parse::<AbortCondition>());
         let conditions = parsed.collect::<Result<_, _>>().context("the conditions")?;
         // Agents get no page, command or file that they do not read.
@@ -314,7 +314,7 @@ fn planned_for(
     let mut spec = spec.clone();
     spec.read_files()?;
     // It was drawn here, and is the same on all machines.
-    spec.load.is_seed_drawn = false;
+    spec.is_seed_drawn = false;
     // One thread of each agent, or as many as its weight; and each thread has a connection.
     let (agents, needed) = (hellos.len(), coordinator.threads_min());
     let connections = spec.load.connections.count();
@@ -452,11 +452,12 @@ impl PreparedRun for FleetRun {
                 format!("run {run}: {} responses were heard of", progress.completed())
             })?;
         document.notes.extend(notes);
-        document.plan.abort.clone_from(&local.plan().abort);
+        document.plan.load.abort.clone_from(&local.plan().load.abort);
         // A window that was complete by then was not ended by the condition.
         document.run.aborted = abort.aborted.filter(|_| document.run.interrupted);
         if let Some(server) = watched {
-            document.server = server.finish(&document, clock.begins_ns + local.plan().warmup_ns);
+            document.server =
+                server.finish(&document, clock.begins_ns + local.plan().load.warmup.span_ns);
         }
         // It depends on both.
         document.verdict = weir_verdict::verdict(&document);
@@ -532,10 +533,10 @@ impl RunCourse<'_> {
 
 /// Longest time from the start of a load to its end, with the drain.
 fn longest_ns(plan: &Plan) -> u64 {
-    let window_ns = plan.length_ns().unwrap_or(LONGEST_NS);
-    [window_ns, plan.drain_limit_ns(), plan.timeout_ns]
+    let window_ns = plan.load.length_ns().unwrap_or(LONGEST_NS);
+    [window_ns, plan.drain_limit_ns(), plan.load.timeout_ns]
         .into_iter()
-        .fold(plan.warmup_ns, |sum, ns| sum.saturating_add(ns))
+        .fold(plan.load.warmup.span_ns, |sum, ns| sum.saturating_add(ns))
 }
 
 #[cfg(test)]

@@ -189,8 +189,8 @@ mod tests {
 
     use serde_json::{Value, json};
     use weir_report::TextOptions;
-    use weir_result::Part;
-    use weir_runner::{LoadSpec, LocalRunner, RunSpec, Silent};
+    use weir_result::{Load, Part};
+    use weir_runner::{LocalRunner, RunSpec, Silent};
     use weir_serve::ServeOptions;
 
     use super::*;
@@ -201,7 +201,7 @@ mod tests {
     fn part(index: u32, url: &str) -> Document {
         let mut spec = RunSpec::new(url);
         let requests = Some(300);
-        spec.load = LoadSpec { connections: 3.into(), requests, ..LoadSpec::default() };
+        spec.load = Load { connections: 3.into(), requests, ..Load::default() };
         (spec.load.warmup.span_ns, spec.engine.threads) = (0, Some(3));
         spec.checks.preflight = false;
         spec.part = Some(Part::new(index, 3).expect("it exists"));

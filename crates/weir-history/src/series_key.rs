@@ -104,14 +104,17 @@ fn differ(place: &str, here: &Value, there: &Value, found: &mut Vec<(String, Val
 
 #[cfg(test)]
 mod tests {
-    use weir_result::{Arrivals, IoEngine, ListOrder, ListPlan, Load, Rate, Target};
+    use weir_result::{Arrivals, DueTimes, IoEngine, ListOrder, ListPlan, Load, Rate, Target};
 
     use super::*;
 
     fn poisson(seed: u64, address: &str) -> Plan {
         let rate = Rate { numerator: 100, denominator: 1 };
         Plan {
-            load: Load::constant(rate, Arrivals::Poisson { seed }),
+            load: Load {
+                due: Some(DueTimes::constant(rate, Arrivals::Poisson { seed })),
+                ..Plan::default().load
+            },
             target: Target { address: address.to_owned(), ..Target::default() },
             ..Plan::default()
         }
@@ -124,7 +127,7 @@ mod tests {
         let mut token = poisson(1, "10.0.0.1:80");
         token.request.wire_bytes += 7;
         assert_eq!(load(&poisson(1, "10.0.0.1:80")), load(&token), "of another length");
-        let more = Plan { connections: 11.into(), ..poisson(1, "10.0.0.1:80") };
+        let more = poisson(1, "10.0.0.1:80").with_load(|load| load.connections = 11.into());
         assert_ne!(load(&poisson(1, "10.0.0.1:80")), load(&more));
     }
 
@@ -139,7 +142,11 @@ mod tests {
                 ..weir_result::ReplayPlan::default()
             };
             let list = ListPlan { sha256: sha256.to_owned(), ..ListPlan::default() };
-            let plan = Plan { list: Some(list), load: Load::of_log(replay), ..Plan::default() };
+            let plan = Plan {
+                list: Some(list),
+                load: Load { due: Some(DueTimes::Log(replay)), ..Plan::default().load },
+                ..Plan::default()
+            };
             SeriesKey { plan: load(&plan), machine: Value::Null }
         };
         assert_eq!(key("ab", "a.log", 1), key("ab", "b.log", 1));
@@ -180,9 +187,15 @@ mod tests {
         let before = key(Plan::default(), &environment);
         assert_eq!(before.differences(&before), []);
         environment.kernel = Some("6.1".to_owned());
-        let after = key(Plan { connections: 20.into(), ..Plan::default() }, &environment);
+        let after = key(
+            Plan {
+                load: Load { connections: 20.into(), ..Plan::default().load },
+                ..Plan::default()
+            },
+            &environment,
+        );
         let expected = [
-            ("plan.connections".to_owned(), json!(10), json!(20)),
+            ("plan.load.connections".to_owned(), json!(10), json!(20)),
             ("kernel".to_owned(), Value::Null, json!("6.1")),
         ];
         assert_eq!(before.differences(&after), expected);

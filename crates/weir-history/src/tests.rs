@@ -4,8 +4,8 @@ use serde_json::json;
 use weir_result::document::{Grade, Run};
 use weir_result::quantile::Bound;
 use weir_result::{
-    Document, DocumentParts, Environment, Histogram, Interval, IoEngine, Measurements, Plan, Slice,
-    Tally, WorkerPhases, WorkerUsage,
+    Document, DocumentParts, Environment, Histogram, Interval, IoEngine, Load, Measurements, Plan,
+    Slice, Tally, WorkerPhases, WorkerUsage,
 };
 
 use crate::entry::{MetricFigure, RunEntry};
@@ -40,8 +40,7 @@ pub(crate) fn key(kernel: &str, connections: u32) -> SeriesKey {
     SeriesKey {
         plan: json!({
             "url": "http://127.0.0.1:8080/",
-            "connections": connections,
-            "load": {},
+            "load": Load { connections: connections.into(), ..Load::default() },
         }),
         machine: json!({ "host": "bench1", "kernel": kernel, "cpu": "A CPU", "weir": "0.1.0" }),
     }

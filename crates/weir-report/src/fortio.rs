@@ -39,7 +39,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let labels = document.run.annotations.get(LABELS).unwrap_or(&plan.url);
     let mut weir = origin(document, &json!({ "DurationHistogram": certainty }));
     weir["never_sent"] = accounting.never_sent.into();
-    if plan.in_flight_max.is_some() {
+    if plan.load.in_flight_max.is_some() {
         weir["shed"] = accounting.shed.into();
     }
     let t0_ns = document.phases.first().map_or(0, |of| of.t0_ns);
@@ -47,7 +47,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         Some(rate) => whole_or_fraction(rate.rps()).to_string(),
         None => "max".to_owned(),
     };
-    let requested_duration = match (plan.requests, plan.length_ns()) {
+    let requested_duration = match (plan.load.requests, plan.load.length_ns()) {
         (Some(requests), _) => format!("exactly {requests} calls"),
         (None, Some(ns)) => format!("{}s", whole_or_fraction(seconds(ns))),
         (None, None) => "until stop".to_owned(),
@@ -61,9 +61,9 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         "ActualQPS": throughput.completed_rps,
         "ActualDuration": (throughput.window_s * 1e9).round() as u64,
         // Each of Fortio's threads has one connection.
-        "NumThreads": plan.connections.count(),
+        "NumThreads": plan.load.connections.count(),
         "Version": format!("weir {}", document.tool.version),
-        "Exactly": plan.requests.unwrap_or(0),
+        "Exactly": plan.load.requests.unwrap_or(0),
         "ID": document.run.id,
         "URL": plan.url,
         "DurationHistogram": durations,

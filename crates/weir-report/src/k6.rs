@@ -192,7 +192,7 @@ fn trend(times: &Distribution<'_>) -> (Value, BTreeMap<String, Certainty>) {
 
 fn counts(document: &Document) -> [K6Metric; 7] {
     let (accounting, throughput) = (&document.accounting, &document.throughput);
-    let connections = document.plan.connections.count().into();
+    let connections = document.plan.load.connections.count().into();
     let per_second = |count: u64| match throughput.window_s {
         window_s if window_s > 0.0 => count as f64 / window_s,
         _ => 0.0,

@@ -55,9 +55,9 @@ fn about(document: &Document, page: &mut MetricsPage) {
     page.single("weir_run_start_time_seconds", "gauge", "Begin of the run, since 1970", began_s);
     let window_s = document.throughput.window_s;
     page.single("weir_window_seconds", "gauge", "Length of the measured window", window_s);
-    let connections = document.plan.connections.count().into();
+    let connections = document.plan.load.connections.count().into();
     page.single("weir_connections", "gauge", "Connections of the plan", connections);
-    if let Some(most) = document.plan.connections.grows_to() {
+    if let Some(most) = document.plan.load.connections.grows_to() {
         let help = "Greatest number of connections of the plan";
         page.single("weir_connections_max", "gauge", help, most.into());
         let grown = document.connections.grown as f64;
@@ -85,7 +85,7 @@ fn counts(document: &Document, page: &mut MetricsPage) {
     for (outcome, count) in OUTCOMES.into_iter().zip(counts) {
         page.sample("weir_requests_total", &[("outcome", outcome)], count as f64);
     }
-    if document.plan.in_flight_max.is_some() {
+    if document.plan.load.in_flight_max.is_some() {
         let help = "Of the requests never sent: due beyond the limit of requests in flight";
         page.single("weir_shed_requests_total", "counter", help, of.shed as f64);
     }

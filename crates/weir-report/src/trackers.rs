@@ -168,7 +168,7 @@ fn benchmark(document: &Document) -> String {
         (None, Some(rate)) => rate.to_string(),
         (None, None) => "closed loop".to_owned(),
     };
-    let connections = units::count(plan.connections.count().into());
+    let connections = units::count(plan.load.connections.count().into());
     let name = format!("{} {}, {load}, {connections} connections", plan.request.method, plan.url);
     match name.char_indices().nth(NAME_MAX) {
         None => name,

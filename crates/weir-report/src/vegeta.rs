@@ -30,7 +30,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         .then_some(sent * document.plan.request.body_bytes);
     let mut weir = origin(document, &json!({ "latencies": certainty }));
     weir["never_sent"] = accounting.never_sent.into();
-    if document.plan.in_flight_max.is_some() {
+    if document.plan.load.in_flight_max.is_some() {
         weir["shed"] = accounting.shed.into();
     }
     let [earliest, latest, end] = instants(document);

@@ -47,9 +47,9 @@ pub use plan::{
     ConnectionStage, DueTimes, ExpectPlan, GoodputTerm, GoodputTime, Header, Http2Plan, HttpPlan,
     IoEngine, ListOrder, ListPlan, Load, MessagePlan, MessageProtocol, PART_WEIGHTS_MAX, Pacing,
     Part, Plan, Rate, ReplayPlan, RequestPlan, Speed, Stage, StageSpan, StampChoice, SuccessRule,
-    Target, TemplatePlan, TlsPlan, TlsVersion, Wait, WebSocketPlan, check_connection_stages,
-    check_stages, connections_at, mean_rate, one_or_several, parse_connection_stages, parse_curve,
-    parse_stages, stage_at,
+    Target, TemplatePlan, TlsPlan, TlsVersion, Wait, Warmup, WebSocketPlan,
+    check_connection_stages, check_stages, connections_at, mean_rate, one_or_several,
+    parse_connection_stages, parse_curve, parse_stages, stage_at,
 };
 pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

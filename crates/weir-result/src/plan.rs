@@ -27,7 +27,7 @@ pub use connection_stage::{
 pub use expect::ExpectPlan;
 pub use http::{Http2Plan, HttpPlan, WebSocketPlan};
 pub use list::{ListOrder, ListPlan, TemplatePlan};
-pub use load::{DueTimes, Load};
+pub use load::{DueTimes, Load, Warmup};
 pub use messages::{GoodputTerm, GoodputTime, MessagePlan, MessageProtocol, one_or_several};
 pub use part::{PART_WEIGHTS_MAX, Part};
 pub use rate::Rate;
@@ -59,14 +59,8 @@ pub struct Plan {
     /// List of requests that are sent in place of `request`; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<ListPlan>,
-    /// The load: when requests are due.
+    /// The load: when requests are due, over how many connections, and what ends it.
     pub load: Load,
-    /// Number of connections over all threads.
-    pub connections: ConnectionLoad,
-    /// Greatest number of requests in flight over all threads in an open loop, at least `threads`.
-    /// A request that is due beyond it is shed. Absent for no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub in_flight_max: Option<u32>,
     /// Number of workers, 1 up to `connections`.
     pub threads: u32,
     /// True if `threads` is a default that leaves CPUs to a server on this machine (METHOD 1.8).
@@ -79,31 +73,6 @@ pub struct Plan {
     /// echoes come in the order of the messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matched_by: Option<String>,
-    /// Greatest number of requests in flight on one connection with HTTP/1, 1 to 128.
-    pub pipeline: u16,
-    /// Length of the warm-up before the measured window, in nanoseconds; with `warmup_is_auto`, its
-    /// limit.
-    pub warmup_ns: u64,
-    /// True if the window begins as soon as the load is steady (METHOD 1.12).
-    #[serde(default)]
-    pub warmup_is_auto: bool,
-    /// Length of the measured window in nanoseconds; null if stages or a log have it, or only
-    /// `requests` ends it, or the first signal if that is null too.
-    pub duration_ns: Option<u64>,
-    /// Number of measured requests after which the run ends; null if not limited.
-    pub requests: Option<u64>,
-    /// Conditions of which each ends the run early; absent if there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub abort: Vec<String>,
-    /// Timeout of a response, from the send, in nanoseconds.
-    pub timeout_ns: u64,
-    /// Timeout of a connect, in nanoseconds.
-    pub connect_timeout_ns: u64,
-    /// Limit of the drain after the window, in nanoseconds; null: the longer of 1 s and 20% of
-    /// the window, but at most `timeout_ns`, which is also the limit with `requests` alone; 1 s
-    /// if a signal ends the window.
-    #[serde(default)]
-    pub drain_ns: Option<u64>,
     /// Send strategy: the precision of send times.
     pub pacing: Pacing,
     /// Receive strategy.
@@ -149,22 +118,11 @@ impl Default for Plan {
             target: Target::default(),
             request: RequestPlan::default(),
             list: None,
-            load: Load::closed_loop(),
-            connections: ConnectionLoad::Fixed(10),
-            in_flight_max: None,
+            load: Load { warmup: Warmup::default(), ..Load::default() },
             threads: 1,
             leaves_cpus: false,
             http: http11(),
             matched_by: None,
-            pipeline: 1,
-            warmup_ns: 0,
-            warmup_is_auto: false,
-            duration_ns: Some(10_000_000_000),
-            requests: None,
-            abort: Vec::new(),
-            timeout_ns: 10_000_000_000,
-            connect_timeout_ns: 10_000_000_000,
-            drain_ns: None,
             pacing: Pacing::Hybrid,
             wait: Wait::Auto,
             tick_ns: None,
@@ -187,26 +145,11 @@ fn http11() -> Option<HttpPlan> {
 }
 
 impl Plan {
-    /// Returns the stages of the window; none if its load is one.
-    pub fn stage_spans(&self) -> Vec<StageSpan> {
-        let rates = self.load.stages().iter().map(StageSpan::from);
-        rates.chain(self.connections.stages().iter().map(StageSpan::from)).collect()
-    }
-
-    /// Returns the number of stages; 0 if the load of the window is one.
-    pub fn stage_count(&self) -> usize {
-        self.load.stages().len() + self.connections.stages().len()
-    }
-
-    /// Returns the length of the window in nanoseconds; `None` if only a number of requests, or a
-    /// signal, ends it.
-    pub fn length_ns(&self) -> Option<u64> {
-        self.load.length_ns().or(self.connections.length_ns()).or(self.duration_ns)
-    }
-
-    /// True if the load is the same in the whole window: neither in stages nor a replayed log.
-    pub fn is_one_load(&self) -> bool {
-        self.stage_count() == 0 && self.load.log().is_none()
+    /// Returns the same plan with a change of its load.
+    #[must_use]
+    pub fn with_load(mut self, change: impl FnOnce(&mut Load)) -> Plan {
+        change(&mut self.load);
+        self
     }
 
     /// Returns the greatest number of requests in flight on one connection.
@@ -214,7 +157,7 @@ impl Plan {
         match self.http {
             Some(HttpPlan::Http2(http2)) => http2.streams,
             Some(HttpPlan::WebSocket(websocket)) => websocket.in_flight,
-            _ => self.pipeline,
+            _ => self.load.pipeline,
         }
     }
 
@@ -245,17 +188,17 @@ impl Plan {
     /// is sent once: the first signal does.
     pub fn is_until_signal(&self) -> bool {
         let is_once = self.list.as_ref().is_some_and(|list| list.order == ListOrder::Once);
-        self.length_ns().is_none() && self.requests.is_none() && !is_once
+        self.load.is_until_signal() && !is_once
     }
 
     /// Returns the limit of the drain in nanoseconds (METHOD 1.5).
     pub fn drain_limit_ns(&self) -> u64 {
-        let share_ns = match self.length_ns() {
+        let share_ns = match self.load.length_ns() {
             Some(window_ns) => window_ns / DRAIN_PART,
             None if self.is_until_signal() => 0,
             None => u64::MAX,
         };
-        self.drain_ns.unwrap_or(share_ns.max(DRAIN_MIN_NS).min(self.timeout_ns))
+        self.load.drain_ns.unwrap_or(share_ns.max(DRAIN_MIN_NS).min(self.load.timeout_ns))
     }
 
     /// Returns the number of workers that this run starts: its part's share, else all.
@@ -271,23 +214,23 @@ impl Plan {
 
     /// Returns the number of connections that this run opens: its part's share, else all.
     pub fn own_connections(&self) -> u32 {
-        self.part.map_or(self.connections.count(), |part| self.connections_of(part))
+        self.part.map_or(self.load.connections.count(), |part| self.connections_of(part))
     }
 
     /// Returns the greatest number of connections that this run opens: its part's share, else all.
     pub fn own_connections_max(&self) -> u32 {
-        let all = self.connections.most();
+        let all = self.load.connections.most();
         self.part.map_or(all, |part| self.share_of(part, all))
     }
 
     /// Returns the number of connections of a part.
     pub(crate) fn connections_of(&self, part: Part) -> u32 {
-        self.share_of(part, self.connections.count())
+        self.share_of(part, self.load.connections.count())
     }
 
     /// Returns the greatest number of connections of a part.
     pub(crate) fn connections_max_of(&self, part: Part) -> u32 {
-        self.share_of(part, self.connections.most())
+        self.share_of(part, self.load.connections.most())
     }
 
     /// Returns a part's share of the first `connections` connections. Connection j belongs to

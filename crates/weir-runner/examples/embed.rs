@@ -2,9 +2,10 @@
 //! `cargo run -p weir-runner --example embed`.
 
 use std::io;
+use weir_result::Load;
 
 use weir_report::TextOptions;
-use weir_runner::{LoadSpec, LocalRunner, RunSpec, Silent};
+use weir_runner::{LocalRunner, RunSpec, Silent};
 use weir_serve::ServeOptions;
 use weir_verdict::Assertion;
 
@@ -12,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A server of its own; any URL does.
     let server = weir_serve::spawn(ServeOptions::default())?;
     let mut spec = RunSpec::new(format!("http://{}/", server.endpoint()));
-    spec.load = LoadSpec { connections: 4.into(), requests: Some(2_000), ..LoadSpec::default() };
+    spec.load = Load { connections: 4.into(), requests: Some(2_000), ..Load::default() };
 
     let finished = LocalRunner::default().run(&spec, &mut Silent)?;
     let document = &finished.document;

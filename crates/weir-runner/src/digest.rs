@@ -45,7 +45,9 @@ mod tests {
     fn a_plan_s_digest_depends_on_its_values() {
         let plan = Plan::default();
         assert_eq!(of_plan(&plan), of_plan(&plan.clone()));
-        let other = Plan { connections: (plan.connections.count() + 1).into(), ..plan.clone() };
+        let other = plan
+            .clone()
+            .with_load(|load| load.connections = (plan.load.connections.count() + 1).into());
         assert_ne!(of_plan(&plan), of_plan(&other));
         let mut secret = plan.clone();
         secret.request.wire_bytes += 7;

@@ -6,11 +6,12 @@
 //! the run. This crate parses no command line, prints nothing and never ends the process.
 //!
 //! ```
-//! use weir_runner::{LoadSpec, LocalRunner, RunSpec, Silent};
+//! use weir_result::Load;
+//! use weir_runner::{LocalRunner, RunSpec, Silent};
 //!
 //! let server = weir_serve::spawn(weir_serve::ServeOptions::default())?;
 //! let mut spec = RunSpec::new(format!("http://{}/", server.endpoint()));
-//! spec.load = LoadSpec { connections: 2.into(), requests: Some(100), ..LoadSpec::default() };
+//! spec.load = Load { connections: 2.into(), requests: Some(100), ..Load::default() };
 //! let finished = LocalRunner::default().run(&spec, &mut Silent)?;
 //! assert_eq!(finished.document.accounting.ok, 100);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -68,9 +69,9 @@ pub use runner::{PreparedRun, Runner};
 pub use spec::credentials::{self, REDACTED};
 pub use spec::{
     AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, ExpectSpec, FormField,
-    FormValue, GrpcSpec, HttpChoice, HttpSpec, InputFile, ListSource, ListSpec, LoadSpec,
-    MessageSpec, Pin, RedactionSpec, ReplaySpec, RequestSpec, RowsOrder, RunSpec, SPEC_VERSION,
-    ScriptSpec, TargetSpec, TemplateSpec, TlsSpec, Warmup, WatchSpec, WebSocketSpec, WitnessChoice,
+    FormValue, GrpcSpec, HttpChoice, HttpSpec, InputFile, ListSource, ListSpec, MessageSpec, Pin,
+    RedactionSpec, ReplaySpec, RequestSpec, RowsOrder, RunSpec, SPEC_VERSION, ScriptSpec,
+    TargetSpec, TemplateSpec, TlsSpec, WatchSpec, WebSocketSpec, WitnessChoice,
 };
 pub use start_gate::{HeldLoad, StartGate};
 pub use watch::aside::WatchedServer;

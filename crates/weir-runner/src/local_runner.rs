@@ -149,21 +149,22 @@ fn no_schema(_: &SchemaPeer<'_>, _: &MethodName) -> anyhow::Result<Schema> {
 
 #[cfg(test)]
 mod tests {
+    use weir_result::{Load, Warmup};
     use weir_serve::ServeOptions;
 
     use super::*;
     use crate::frame::Frame;
-    use crate::spec::{EngineSpec, InputFile, LoadSpec, Warmup};
+    use crate::spec::{EngineSpec, InputFile};
 
     /// A short load on `url`.
     fn short(url: &str, duration_ns: Option<u64>) -> RunSpec {
         RunSpec {
-            load: LoadSpec {
+            load: Load {
                 connections: 1.into(),
                 warmup: Warmup::default(),
                 duration_ns,
                 requests: Some(20).filter(|_| duration_ns.is_none()),
-                ..LoadSpec::default()
+                ..Load::default()
             },
             engine: EngineSpec { io: EngineChoice::Only(Engine::Epoll), ..EngineSpec::default() },
             ..RunSpec::new(url)

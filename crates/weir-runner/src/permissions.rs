@@ -239,38 +239,31 @@ fn own_rate(plan: &Plan) -> Result<f64> {
     let rates = stages
         .flat_map(|stage| [stage.from, stage.to].map(|rate| rate.rps() * f64::from(stage.burst)));
     let greatest = rates.fold(rate.rps(), f64::max);
-    let all = plan.connections.most().max(1);
+    let all = plan.load.connections.most().max(1);
     Ok(greatest * f64::from(plan.own_connections_max()) / f64::from(all))
 }
 
 /// Returns the longest time of a load with its warm-up and its drain, in nanoseconds.
 fn longest_ns(plan: &Plan) -> Result<u64> {
-    let Some(window_ns) = plan.length_ns() else {
+    let Some(window_ns) = plan.load.length_ns() else {
         bail!("the load has no longest time, and {AGENT_MAX_DURATION} sets one: give {DURATION}");
     };
-    Ok(plan.warmup_ns.saturating_add(window_ns).saturating_add(plan.drain_limit_ns()))
+    Ok(plan.load.warmup.span_ns.saturating_add(window_ns).saturating_add(plan.drain_limit_ns()))
 }
 
 #[cfg(test)]
 mod tests {
-    use weir_result::{Arrivals, Load, Part, parse_stages};
+    use weir_result::{Arrivals, DueTimes, Part, parse_stages};
 
     use super::*;
     use crate::spec::{BodySpec, InputFile};
 
     fn open_loop(rate: &str) -> Plan {
         let rate = rate.parse().expect(rate);
-        let load = Load::constant(rate, Arrivals::Uniform);
-        let (duration_ns, drain_ns, warmup_ns) = (Some(10_000_000_000), Some(1_000_000_000), 0);
-        Plan {
-            load,
-            connections: 10.into(),
-            threads: 2,
-            duration_ns,
-            drain_ns,
-            warmup_ns,
-            ..Plan::default()
-        }
+        Plan { threads: 2, ..Plan::default() }.with_load(|load| {
+            load.due = Some(DueTimes::constant(rate, Arrivals::Uniform));
+            load.drain_ns = Some(1_000_000_000);
+        })
     }
 
     #[track_caller]
@@ -292,11 +285,12 @@ mod tests {
         permissions.check_plan(&half).expect("half of it");
         let faster = Plan { load: open_loop("1001").load, ..half.clone() };
         refused(permissions.check_plan(&faster), "501/s are more than 500/s");
-        let endless = Plan { load: Load::closed_loop(), ..half.clone() };
+        let endless = half.clone().with_load(|load| load.due = None);
         refused(permissions.check_plan(&endless), "a closed loop has no limit");
         let stages = parse_stages("1s@100..1200").expect("stages");
-        let load = Load::in_stages(stages, Arrivals::Uniform);
-        refused(permissions.check_plan(&Plan { load, ..half }), "600/s are more than 500/s");
+        let due = Some(DueTimes::in_stages(stages, Arrivals::Uniform));
+        let staged = half.with_load(|load| load.due = due);
+        refused(permissions.check_plan(&staged), "600/s are more than 500/s");
     }
 
     #[test]
@@ -307,7 +301,10 @@ mod tests {
         };
         most(11).check_plan(&open_loop("1")).expect("10 s and a drain of 1 s");
         refused(most(10).check_plan(&open_loop("1")), "takes up to 11.00 s");
-        let counted = Plan { duration_ns: None, requests: Some(1), ..open_loop("1") };
+        let counted = open_loop("1").with_load(|load| {
+            load.duration_ns = None;
+            load.requests = Some(1);
+        });
         refused(most(10).check_plan(&counted), "no longest time");
     }
 

@@ -11,7 +11,6 @@ mod grpc;
 mod http;
 mod input_file;
 mod list;
-mod load;
 mod messages;
 mod redaction;
 mod replay;
@@ -32,7 +31,7 @@ pub use grpc::GrpcSpec;
 pub use http::{HttpChoice, HttpSpec};
 pub use input_file::InputFile;
 pub use list::{ListSource, ListSpec};
-pub use load::{LoadSpec, Warmup};
+
 pub use messages::MessageSpec;
 pub use redaction::RedactionSpec;
 pub use replay::ReplaySpec;
@@ -50,7 +49,7 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_result::document::{Input, InputRole};
-use weir_result::{ConnectionPlan, ListOrder, Part};
+use weir_result::{ConnectionPlan, ListOrder, Load, Part};
 use weir_text::setting::KEY;
 
 use crate::errors::Error;
@@ -103,12 +102,13 @@ pub struct RunSpec {
     /// Script, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptSpec>,
-    /// Load model and its limits.
+    /// The load.
     #[serde(default)]
-    pub load: LoadSpec,
-    /// Conditions of which each ends the load early: `errors > 5% for 5s`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub abort: Vec<String>,
+    pub load: Load,
+    /// True if the seed of random arrivals, of a list's order or of templates was drawn and not
+    /// chosen: a study draws another for each of its rounds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_seed_drawn: bool,
     /// Opening and renewal of connections. Its destinations are `HOST[:PORT]`, resolved when the
     /// run is planned.
     #[serde(default, skip_serializing_if = "ConnectionPlan::is_plain")]
@@ -229,7 +229,7 @@ impl RunSpec {
     /// Sets the seed of everything that is random in the run: arrivals, the order of a list, values
     /// of templates.
     pub fn set_seed(&mut self, seed: u64) {
-        if let Some(own) = self.load.model.seed_mut() {
+        if let Some(own) = self.load.seed_mut() {
             *own = seed;
         }
         if let Some(ListOrder::Random { seed: own }) = self.list.as_mut().map(|it| &mut it.order) {
@@ -260,7 +260,7 @@ impl RunSpec {
 
 #[cfg(test)]
 mod tests {
-    use weir_result::{Arrivals, Load, Rate};
+    use weir_result::{Arrivals, DueTimes, Rate, Warmup};
 
     use super::*;
 
@@ -272,12 +272,12 @@ mod tests {
     fn one_seed_is_that_of_all_random_parts() {
         let mut spec = RunSpec::new("http://h/");
         let rate = Rate { numerator: 1, denominator: 1 };
-        spec.load.model = Load::constant(rate, Arrivals::Poisson { seed: 1 });
+        spec.load.due = Some(DueTimes::constant(rate, Arrivals::Poisson { seed: 1 }));
         spec.list = Some(ListSpec { order: ListOrder::Random { seed: 2 }, ..ListSpec::default() });
         spec.templates.seed = 3;
         spec.set_seed(7);
         let arrivals = Arrivals::Poisson { seed: 7 };
-        assert_eq!(spec.load.model, Load::constant(rate, arrivals));
+        assert_eq!(spec.load.due, Some(DueTimes::constant(rate, arrivals)));
         assert_eq!(spec.list.map(|list| list.order), Some(ListOrder::Random { seed: 7 }));
         assert_eq!(spec.templates.seed, 7);
     }

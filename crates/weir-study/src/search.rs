@@ -148,7 +148,7 @@ impl SearchRun {
         let Next::Run(plan) = self.next() else { return None };
         self.objective.check(&document.plan).ok()?;
         if document.plan.load.rate() != plan.rate()
-            || document.plan.connections.count() != plan.connections
+            || document.plan.load.connections.count() != plan.connections
         {
             return None;
         }

@@ -21,7 +21,7 @@ fn as_planned(document: &Document) -> String {
     let noun = if connections == 1 { "connection" } else { "connections" };
     let counted = || {
         let counted = format!("{} {noun}", units::count(connections.into()));
-        match document.plan.connections.stages().len() {
+        match document.plan.load.connections.stages().len() {
             0 => counted,
             1 => format!("up to {counted} in 1 stage"),
             stages => format!("up to {counted} in {stages} stages"),
@@ -33,7 +33,7 @@ fn as_planned(document: &Document) -> String {
     }
     let whole = match document.plan.load.rate() {
         Some(rate) => rate.to_string(),
-        None => units::count(document.plan.connections.count().into()),
+        None => units::count(document.plan.load.connections.count().into()),
     };
     format!("as planned: {covered}, of {whole} over all parts")
 }
@@ -41,7 +41,7 @@ fn as_planned(document: &Document) -> String {
 /// Reports connections that were planned and not open when the window began.
 fn missing_connections(document: &Document) -> Option<String> {
     let connections = &document.connections;
-    let (requested, open) = match document.plan.connections.stages().is_empty() {
+    let (requested, open) = match document.plan.load.connections.stages().is_empty() {
         // They come later too.
         false if !connections.failures.is_empty() => {
             (document.covered_connections().into(), connections.open_max)
@@ -72,7 +72,7 @@ fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
         (_, true) if document.run.aborted.is_some() => "the run was aborted".to_owned(),
         (_, true) => "the run was interrupted".to_owned(),
         _ if shed > missing / 2 => {
-            let most = document.plan.in_flight_max.map_or(0, u64::from);
+            let most = document.plan.load.in_flight_max.map_or(0, u64::from);
             let of_all = match shed == missing {
                 true => String::new(),
                 false => format!("{} ", units::count(shed)),

@@ -159,7 +159,7 @@ fn connections(document: &Document, planned_rps: f64) -> Option<String> {
     let connections = document.covered_connections_max();
     let places = places(document, connections);
     let noun = if connections == 1 { "connection" } else { "connections" };
-    let counted = match document.plan.connections.stages().is_empty() {
+    let counted = match document.plan.load.connections.stages().is_empty() {
         true => units::count(connections.into()),
         false => format!("on average {:.1}", f64::from(connections) * places),
     };
@@ -182,7 +182,7 @@ fn connections(document: &Document, planned_rps: f64) -> Option<String> {
 
 /// Returns the streams of each connection, as a factor; nothing if it has one by plan.
 fn streams_in_words(document: &Document, places: f64) -> String {
-    let is_one = document.plan.depth() == 1 || !document.plan.connections.stages().is_empty();
+    let is_one = document.plan.depth() == 1 || !document.plan.load.connections.stages().is_empty();
     match (is_one, document.plan.http) {
         (false, Some(HttpPlan::Http2(_))) => {
             let rounded = (places * 10.0).round() / 10.0;
@@ -205,7 +205,7 @@ fn remedy_in_words(document: &Document) -> String {
 fn places(document: &Document, connections: u32) -> f64 {
     let measured = document.occupancy.map_or(0, |occupancy| occupancy.capacity_ns) as f64;
     // With a number that grows, those that were open had the places.
-    let open = match document.plan.connections.grows_to() {
+    let open = match document.plan.load.connections.grows_to() {
         Some(_) => document.connections.open_max as f64,
         None => f64::from(connections),
     };

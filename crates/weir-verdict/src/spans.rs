@@ -25,7 +25,7 @@ pub(crate) fn spans(document: &Document) -> Vec<LoadSpan<'_>> {
         };
         document.slices.iter().filter(is_within).collect()
     };
-    let stages = document.plan.stage_spans();
+    let stages = document.plan.load.stage_spans();
     if document.plan.load.log().is_some() {
         return Vec::new();
     }

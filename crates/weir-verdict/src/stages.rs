@@ -245,7 +245,7 @@ fn grade_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_result::Load;
+    use weir_result::{DueTimes, Plan};
 
     /// A document with one stage of 10 s, and slices of a second with these responses.
     fn document(stage: StageSection, completed: [u64; 10]) -> Document {
@@ -296,13 +296,9 @@ mod tests {
         let judged = |stages: Vec<StageSection>| {
             let text = stages.iter().map(|of| format!("1s@{}", of.planned_rps));
             let text = text.collect::<Vec<_>>().join(",");
-            let plan = weir_result::Plan {
-                load: Load::in_stages(
-                    weir_result::parse_stages(&text).expect("stages"),
-                    weir_result::Arrivals::Uniform,
-                ),
-                ..weir_result::Plan::default()
-            };
+            let stages_of_load = weir_result::parse_stages(&text).expect("stages");
+            let due = DueTimes::in_stages(stages_of_load, weir_result::Arrivals::Uniform);
+            let plan = Plan::default().with_load(|load| load.due = Some(due));
             let mut document = Document { plan, stages, ..Document::default() };
             let verdicts = verdicts(&document);
             document.stages.iter_mut().zip(verdicts).for_each(|(of, it)| of.verdict = it);

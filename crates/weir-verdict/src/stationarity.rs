@@ -94,7 +94,7 @@ fn share_beyond(slice: &SliceEntry, all: &Histogram, p: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use weir_result::document::StageSection;
-    use weir_result::{Arrivals, Load, Rate, Stage};
+    use weir_result::{Arrivals, DueTimes, Rate, Stage};
 
     use super::*;
 
@@ -153,7 +153,7 @@ mod tests {
             |from, to| Stage { duration_ns: 1_000 * MS, from: rate(from), to: rate(to), burst: 1 };
         let mut document = document(slices(|k| [5, 7, 9][k as usize / 10]), 3.0);
         let stages = vec![stage(10, 10), stage(10, 20), stage(20, 20)];
-        document.plan.load = Load::in_stages(stages, Arrivals::Uniform);
+        document.plan.load.due = Some(DueTimes::in_stages(stages, Arrivals::Uniform));
         let section =
             |start_s| StageSection { start_s, end_s: start_s + 1.0, ..StageSection::default() };
         document.stages = [0.0, 1.0, 2.0].map(section).into();

@@ -107,7 +107,7 @@ fn unsent(document: &Document) -> TargetLine {
         return TargetLine::default();
     }
     let lives = document.phases.iter().map(|of| of.drained_ns.saturating_sub(of.start_ns));
-    let waited_ns = lives.max().unwrap_or(0).min(document.plan.timeout_ns);
+    let waited_ns = lives.max().unwrap_or(0).min(document.plan.load.timeout_ns);
     // Whole seconds: the time to close the sockets has no meaning here.
     let waited_ns =
         if waited_ns < SECOND_NS { waited_ns } else { waited_ns / SECOND_NS * SECOND_NS };
@@ -199,7 +199,7 @@ fn most_frequent(document: &Document, sent: u64) -> String {
     if is_silent && unanswered >= transport_error {
         let waited_ns = match timed_out {
             0 => document.latency.service_time.headline().max_ns.unwrap_or(0),
-            _ => document.plan.timeout_ns,
+            _ => document.plan.load.timeout_ns,
         };
         return format!("no response within {}", units::short_duration(waited_ns));
     }

@@ -99,8 +99,9 @@ pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> 
 /// When the command line is wrong in another way.
 pub(crate) fn spec_of(line: &CommandLine) -> Result<Option<RunSpec>> {
     let Ok(args) = parse(line.dialect, &line.argv).args else { return Ok(None) };
-    let spec = run::spec(line.dialect, &args, line.argv.iter().cloned())?;
-    Ok(Some(RunSpec { abort: line.abort.clone(), ..spec }))
+    let mut spec = run::spec(line.dialect, &args, line.argv.iter().cloned())?;
+    spec.load.abort.clone_from(&line.abort);
+    Ok(Some(spec))
 }
 
 /// Runs a command line: carries out its load, or prints the usage or the error.

@@ -19,7 +19,7 @@ pub(crate) use totals::{AgentTotals, LivePhase, SharedTotals, Totals};
 
 /// Remaining time of the drain, in nanoseconds, at `now_ns` from t0; `None` before it begins.
 pub(crate) fn drain_left_ns(plan: &Plan, now_ns: i64) -> Option<u64> {
-    let window_ns = plan.length_ns()?;
+    let window_ns = plan.load.length_ns()?;
     let now_ns = u64::try_from(now_ns).ok().filter(|now_ns| *now_ns >= window_ns)?;
     Some(window_ns.saturating_add(plan.drain_limit_ns()).saturating_sub(now_ns))
 }
@@ -32,7 +32,7 @@ pub(crate) fn own_rate_rps(plan: &Plan, now_ns: Option<i64>) -> Option<f64> {
         return None;
     }
     let rps = plan.load.rate_at(now_ns.unwrap_or(0))?;
-    Some(rps * f64::from(plan.own_connections()) / f64::from(plan.connections.count()))
+    Some(rps * f64::from(plan.own_connections()) / f64::from(plan.load.connections.count()))
 }
 
 /// Labels of the totals by name in frames: of the names of a list that have intervals, and of all

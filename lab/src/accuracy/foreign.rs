@@ -179,7 +179,7 @@ fn add(
 
 /// Formats the largest difference of a worker's window from the requested length, if there is one.
 fn window_off(document: &Document) -> String {
-    let Some(requested_ns) = document.plan.length_ns() else { return "–".to_owned() };
+    let Some(requested_ns) = document.plan.load.length_ns() else { return "–".to_owned() };
     let windows_ns = document.phases.iter().map(|worker| worker.t1_ns - worker.t0_ns);
     let off_ns = windows_ns.map(|ns| ns.abs_diff(requested_ns)).max().unwrap_or(0);
     seconds(off_ns as f64 / 1e9)

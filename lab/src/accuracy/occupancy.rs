@@ -60,7 +60,7 @@ pub(super) fn occupancy(fixture: &Fixture) -> Result<Section> {
 /// Returns the total time inside the window that the requests in the file spent on the wire, in
 /// nanoseconds.
 fn file_ns(document: &Document, rows: &Rows) -> Result<f64> {
-    let t1_at = rows.t0_at + document.plan.length_ns().context("the plan has no duration")?;
+    let t1_at = rows.t0_at + document.plan.load.length_ns().context("the plan has no duration")?;
     let inside = rows
         .list
         .iter()

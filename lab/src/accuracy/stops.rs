@@ -145,7 +145,7 @@ fn stopped_run(
 fn span_s(document: &Document) -> (f64, f64) {
     let at_s = |ns: u64| (document.run.epoch_unix_ns + ns) as f64 / 1e9;
     let workers = &document.phases;
-    let t0 = workers.iter().map(|phases| phases.start_ns + document.plan.warmup_ns).min();
+    let t0 = workers.iter().map(|phases| phases.start_ns + document.plan.load.warmup.span_ns).min();
     let resolved = workers.iter().map(|phases| phases.resolved_ns).max();
     (at_s(t0.unwrap_or(0)), at_s(resolved.unwrap_or(0)))
 }

@@ -7,8 +7,8 @@ mod real;
 mod simulated;
 
 use anyhow::Result;
-use weir_result::{Arrivals, Load, Part, Rate};
-use weir_runner::{RunSpec, Warmup};
+use weir_result::{Arrivals, DueTimes, Part, Rate, Warmup};
+use weir_runner::RunSpec;
 
 use crate::rig::{Fixture, MedianInterval, Section, Server, Table, table};
 use bus::CountingBus;
@@ -110,7 +110,7 @@ impl ConstantLoad {
     fn spec(self, url: &str) -> RunSpec {
         let mut spec = RunSpec::new(url);
         let rate = Rate { numerator: u64::from(RATE * self.agents), denominator: 1 };
-        spec.load.model = Load::constant(rate, Arrivals::Uniform);
+        spec.load.due = Some(DueTimes::constant(rate, Arrivals::Uniform));
         spec.load.connections = (CONNECTIONS * self.agents).into();
         spec.load.duration_ns = Some(self.seconds * 1_000_000_000);
         spec.load.warmup = Warmup::default();

@@ -31,11 +31,14 @@ pub(crate) fn run<B: Backend>(
 
 fn plan(load: Load, stamps: StampChoice) -> Plan {
     Plan {
-        connections: load.connections.into(),
-        pipeline: load.depth,
-        duration_ns: Some(WINDOW_NS),
-        timeout_ns: TIMEOUT_NS,
-        connect_timeout_ns: TIMEOUT_NS,
+        load: weir_result::Load {
+            connections: load.connections.into(),
+            pipeline: load.depth,
+            duration_ns: Some(WINDOW_NS),
+            timeout_ns: TIMEOUT_NS,
+            connect_timeout_ns: TIMEOUT_NS,
+            ..Plan::default().load
+        },
         io: IoEngine::Simulated,
         stamps,
         ..Plan::default()

@@ -8,7 +8,7 @@ use weir_http::h2::{H2Client, H2Options};
 use weir_http::{Prepared, ProtocolFactory};
 use weir_io::Endpoint;
 use weir_list::{Constants, Fields, Order, Sequence};
-use weir_result::{Arrivals, IoEngine, Load, Plan, Rate, StampChoice};
+use weir_result::{Arrivals, DueTimes, IoEngine, Load, Plan, Rate, StampChoice};
 
 /// Usual length in nanoseconds: long enough to exercise every part of the window's bookkeeping.
 const SPAN_NS: u64 = 5_000_000;
@@ -22,7 +22,7 @@ pub(crate) struct Scenario {
     depth: u16,
     /// True if they are streams of HTTP/2.
     pub(crate) http2: bool,
-    load: Load,
+    due: Option<DueTimes>,
     stamps: StampChoice,
     /// Responses to the requests in flight on one connection, all of the same length.
     responses: Vec<Vec<u8>>,
@@ -42,7 +42,7 @@ impl Scenario {
             connections: (128 / u32::from(depth)).min(64),
             depth,
             http2: false,
-            load: Load::closed_loop(),
+            due: None,
             stamps: StampChoice::None,
             responses: vec![response; depth.into()],
             piece_bytes: 1 << 20,
@@ -53,7 +53,7 @@ impl Scenario {
         let streams = |scenario| Scenario { http2: true, ..scenario };
         let one_length = nginx(None).len();
         let rate = Rate { numerator: 1_000_000, denominator: 1 };
-        let open = Load::constant(rate, Arrivals::Uniform);
+        let open = Some(DueTimes::constant(rate, Arrivals::Uniform));
         let varying = (0..16).map(|nth| nginx(Some(nth))).collect();
         vec![
             closed("pipelined-16-short", 16, short()),
@@ -70,7 +70,7 @@ impl Scenario {
             Scenario { piece_bytes: one_length / 2, ..closed("closed-1-split", 1, nginx(None)) },
             closed("closed-1-chunked", 1, chunked()),
             Scenario { piece_bytes: 16 * 1024, ..closed("closed-1-128k", 1, body_128k()) },
-            Scenario { load: open, ..closed("open-1", 1, nginx(None)) },
+            Scenario { due: open, ..closed("open-1", 1, nginx(None)) },
             listed("list-1", 1),
             listed("list-100", 100),
             listed("list-1000", 1_000),
@@ -93,12 +93,15 @@ impl Scenario {
     /// Returns a job that runs the scenario for `times` times its usual span.
     pub(crate) fn job(&self, times: u64) -> Job {
         let plan = Plan {
-            load: self.load.clone(),
-            connections: self.connections.into(),
-            pipeline: self.depth,
-            duration_ns: Some(SPAN_NS * times),
-            timeout_ns: 2_000_000_000,
-            connect_timeout_ns: 2_000_000_000,
+            load: Load {
+                connections: self.connections.into(),
+                pipeline: self.depth,
+                duration_ns: Some(SPAN_NS * times),
+                timeout_ns: 2_000_000_000,
+                connect_timeout_ns: 2_000_000_000,
+                due: self.due.clone(),
+                ..Plan::default().load
+            },
             io: IoEngine::Simulated,
             stamps: self.stamps,
             ..Plan::default()

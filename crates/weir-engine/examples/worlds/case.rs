@@ -7,7 +7,8 @@ use weir_engine::{Ending, Extras, Job};
 use weir_http::Prepared;
 use weir_io::{Endpoint, Nanos};
 use weir_result::{
-    Arrivals, Closer, ConnectionPlan, IoEngine, Load, Pacing, Plan, Rate, StampChoice, Wait,
+    Arrivals, Closer, ConnectionPlan, DueTimes, IoEngine, Load, Pacing, Plan, Rate, StampChoice,
+    Wait, Warmup,
 };
 use weir_sim::{Breakage, Pick, Random, ResponseFault, Seed, Server, Split, World};
 
@@ -75,18 +76,26 @@ fn plan(random: &mut Random, span_ns: u64) -> Plan {
     let warmup_is_auto = is_long && random.chance(0.5);
     let by_number = random.chance(0.3);
     let spins = !is_long && random.chance(0.1);
+    // The order of the draws is that of all former versions, which are compared with this one.
+    let due = due(random, is_long);
+    let threads = number(random, 1, u64::from(connections.min(4)));
     Plan {
-        load: load(random, is_long),
-        connections: connections.into(),
-        threads: number(random, 1, u64::from(connections.min(4))),
-        pipeline: pick(random, &[1, 1, 2, 5]),
-        warmup_ns: if warmup_is_auto { LONG_NS } else { pick(random, &[0, span_ns / 5]) },
-        warmup_is_auto,
-        duration_ns: (!by_number || random.chance(0.5)).then_some(span_ns),
-        requests: by_number.then_some(random.between(1, 200)),
-        timeout_ns: random.between(2 * MS, span_ns / 2),
-        connect_timeout_ns: random.between(2 * MS, span_ns / 2),
-        drain_ns: random.chance(0.4).then_some(random.between(0, 30 * MS)),
+        load: Load {
+            due,
+            connections: connections.into(),
+            pipeline: pick(random, &[1, 1, 2, 5]),
+            warmup: Warmup {
+                span_ns: if warmup_is_auto { LONG_NS } else { pick(random, &[0, span_ns / 5]) },
+                is_auto: warmup_is_auto,
+            },
+            duration_ns: (!by_number || random.chance(0.5)).then_some(span_ns),
+            requests: by_number.then_some(random.between(1, 200)),
+            timeout_ns: random.between(2 * MS, span_ns / 2),
+            connect_timeout_ns: random.between(2 * MS, span_ns / 2),
+            drain_ns: random.chance(0.4).then_some(random.between(0, 30 * MS)),
+            ..Plan::default().load
+        },
+        threads,
         pacing: if spins { Pacing::Spin } else { pick(random, &[Pacing::Sleep, Pacing::Hybrid]) },
         wait: match spins && random.chance(0.5) {
             true => Wait::Spin,
@@ -100,14 +109,14 @@ fn plan(random: &mut Random, span_ns: u64) -> Plan {
     }
 }
 
-fn load(random: &mut Random, is_long: bool) -> Load {
+fn due(random: &mut Random, is_long: bool) -> Option<DueTimes> {
     let highest = if is_long { 500 } else { 20_000 };
     let rate = Rate { numerator: random.between(1, highest), denominator: random.between(1, 3) };
     match random.between(0, 2) {
         // A long closed loop would send millions of requests.
-        0 if !is_long => Load::closed_loop(),
-        1 => Load::constant(rate, Arrivals::Uniform),
-        _ => Load::constant(rate, Arrivals::Poisson { seed: random.bits() }),
+        0 if !is_long => None,
+        1 => Some(DueTimes::constant(rate, Arrivals::Uniform)),
+        _ => Some(DueTimes::constant(rate, Arrivals::Poisson { seed: random.bits() })),
     }
 }
 
@@ -141,7 +150,7 @@ fn job(random: &mut Random, plan: Plan) -> Job {
     let alone = Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)));
     let endpoint = destinations.first().cloned().unwrap_or(alone);
     let stops_at_t1 = random.chance(0.2);
-    let by_number = plan.requests.is_some();
+    let by_number = plan.load.requests.is_some();
     let discard = random.chance(0.7);
     let late_responses = random.chance(0.2);
     let needs_connection = !by_number && random.chance(0.5);

@@ -73,10 +73,10 @@ impl ConnectionLimits {
         let is_read = shows.is_some() || keeps != Interest::Status;
         ConnectionLimits {
             connections,
-            initial: job.partition(number).own_below(job.plan.connections.first()),
+            initial: job.partition(number).own_below(job.plan.load.connections.first()),
             depth: job.plan.depth(),
-            timeout_ns: job.plan.timeout_ns,
-            connect_timeout_ns: job.plan.connect_timeout_ns,
+            timeout_ns: job.plan.load.timeout_ns,
+            connect_timeout_ns: job.plan.load.connect_timeout_ns,
             is_open_loop: job.plan.load.is_open_loop(),
             discard: job.discard && job.tls.is_none() && !is_read && !streams,
             fill: !job.plan.load.is_open_loop() && !streams,

@@ -148,7 +148,7 @@ impl Recorder {
         let timeline = Timeline::new(&job.plan, Nanos::MAX);
         let (workers, extras) = (job.plan.threads, job.extras);
         let is_open_loop = job.plan.load.is_open_loop();
-        let stages = job.plan.stage_spans();
+        let stages = job.plan.load.stage_spans();
         Recorder {
             is_open_loop,
             workers,
@@ -166,7 +166,7 @@ impl Recorder {
             catch_up: CatchUp::default(),
             occupancy: OccupancyCount::default(),
             capacity: Integral::default(),
-            warmup: job.plan.warmup_is_auto.then(WarmupDetector::default),
+            warmup: job.plan.load.warmup.is_auto.then(WarmupDetector::default),
             sampler: extras.thread_rates.then(Sampler::default),
             names: job
                 .list

@@ -38,7 +38,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             self.pool.recorder_mut().warmup = None;
             self.stage.is_unsettled = true;
         } else if warmup.look_at <= now {
-            let board = self.control.board(self.job.plan.warmup_ns);
+            let board = self.control.board(self.job.plan.load.warmup.span_ns);
             warmup.add_to(board, start, now);
             let begins_at = self.pool.recorder().border_from(now.after(WINDOW_LEAD_NS));
             let decides = self.live.worker == 0 && begins_at < t0;

@@ -13,8 +13,8 @@ use crate::setup::{
 
 /// Checks a run without faults against the truth: same members of M, same times.
 fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
-    let t0 = run.start().after(plan.warmup_ns);
-    let t1 = t0.after(plan.length_ns().expect("a run of known length"));
+    let t0 = run.start().after(plan.load.warmup.span_ns);
+    let t1 = t0.after(plan.load.length_ns().expect("a run of known length"));
     let measured = &run.measured;
     let requests = run.sent_between(t0, t1);
     assert_eq!(measured.planned, requests.len() as u64, "{what}");
@@ -42,7 +42,10 @@ fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
 
 #[test]
 fn a_fixed_service_is_exact() {
-    let plan = Plan { duration_ns: Some(3 * SECOND), warmup_ns: SECOND / 2, ..closed(7) };
+    let plan = closed(7).with_load(|load| {
+        load.duration_ns = Some(3 * SECOND);
+        load.warmup.span_ns = SECOND / 2;
+    });
     let run = run(serving(MS), &plan);
     let measured = &run.measured;
     assert_eq!(run.start(), START);
@@ -184,7 +187,10 @@ fn every_shape_of_response_is_read_exactly() {
         for pipeline in [1, 4] {
             let mut world = serving(MS);
             world.server.responses = responses.clone();
-            let plan = Plan { pipeline, duration_ns: Some(SECOND / 5), ..closed(4) };
+            let plan = closed(4).with_load(|load| {
+                load.pipeline = pipeline;
+                load.duration_ns = Some(SECOND / 5);
+            });
             let run = run(world, &plan);
             // With pipelining, the requests behind a response that closes are lost.
             let closes = run.truth.counts.closes_after_response > 0;
@@ -217,7 +223,7 @@ fn head_requests_expect_no_body() {
 
 #[test]
 fn pipelined_requests_have_stamps_of_their_own() {
-    let plan = Plan { pipeline: 3, ..closed(2) };
+    let plan = closed(2).with_load(|load| load.pipeline = 3);
     let run = run(serving(MS), &plan);
     check_against_truth(&run, &plan, "pipelined");
     // Each connection serves one per millisecond; once three are in flight each takes three.
@@ -230,12 +236,11 @@ fn pipelined_requests_have_stamps_of_their_own() {
 fn a_number_of_requests_is_kept_exactly() {
     for (requests, connections) in [(1, 1), (10, 3), (1_000, 7), (5, 9)] {
         for pipeline in [1, 4] {
-            let plan = Plan {
-                requests: Some(requests),
-                duration_ns: None,
-                pipeline,
-                ..closed(connections)
-            };
+            let plan = closed(connections).with_load(|load| {
+                load.requests = Some(requests);
+                load.duration_ns = None;
+                load.pipeline = pipeline;
+            });
             let run = run(serving(MS), &plan);
             assert_eq!(run.measured.planned, requests);
             assert_eq!(run.measured.outcomes.ok, requests);
@@ -246,10 +251,10 @@ fn a_number_of_requests_is_kept_exactly() {
 
 #[test]
 fn the_first_of_number_and_duration_ends_the_run() {
-    let plan = Plan { requests: Some(100), ..closed(1) };
+    let plan = closed(1).with_load(|load| load.requests = Some(100));
     let ended_by_number = run(serving(MS), &plan);
     assert_eq!(ended_by_number.measured.outcomes.ok, 100);
-    let plan = Plan { requests: Some(100_000), ..closed(1) };
+    let plan = closed(1).with_load(|load| load.requests = Some(100_000));
     let ended_by_time = run(serving(MS), &plan);
     assert_eq!(ended_by_time.measured.planned, 1_000);
     assert_eq!(ended_by_time.measured.outcomes.ok, 1_000);
@@ -258,8 +263,10 @@ fn the_first_of_number_and_duration_ends_the_run() {
 #[test]
 fn parts_of_a_plan_add_up_to_it() {
     for (threads, connections, requests) in [(3, 10, 101), (4, 4, 3), (5, 7, 1_000)] {
-        let plan =
-            Plan { threads, requests: Some(requests), duration_ns: None, ..closed(connections) };
+        let plan = Plan { threads, ..closed(connections) }.with_load(|load| {
+            load.requests = Some(requests);
+            load.duration_ns = None;
+        });
         let parts: Vec<Run> =
             (0..threads).map(|number| run_part(serving(MS), &plan, number, Nanos::MAX)).collect();
         let sum = |of: fn(&Run) -> u64| parts.iter().map(of).sum::<u64>();
@@ -272,7 +279,10 @@ fn parts_of_a_plan_add_up_to_it() {
 #[test]
 fn random_well_worlds_are_measured_exactly() {
     for seed in 0..60 {
-        let plan = Plan { warmup_ns: 20 * MS, duration_ns: Some(100 * MS), ..closed(4) };
+        let plan = closed(4).with_load(|load| {
+            load.warmup.span_ns = 20 * MS;
+            load.duration_ns = Some(100 * MS);
+        });
         let run = run(World::well(Seed(seed), 100 * MS), &plan);
         check_against_truth(&run, &plan, &format!("seed {seed}"));
     }

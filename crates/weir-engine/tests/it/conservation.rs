@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use weir_engine::{Ending, Extras, Job};
 use weir_io::Nanos;
-use weir_result::{Closer, ConnectionLoad, ConnectionPlan, Plan, Rate, StampChoice, Wait};
+use weir_result::{Closer, ConnectionLoad, ConnectionPlan, Plan, Rate, StampChoice, Wait, Warmup};
 use weir_sim::{Client, Fate, Random, Seed, Split, World};
 
 use crate::observers::PerTag;
@@ -41,17 +41,19 @@ pub(crate) fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
     let threads = u32::try_from(random.between(1, connections.into())).expect("small");
     let plan = Plan {
         threads,
-        pipeline: [1, 1, 2, 5][random.between(0, 3) as usize],
-        warmup_ns: [0, 20 * MS][random.between(0, 1) as usize],
-        duration_ns: (!by_number || random.chance(0.5)).then_some(SPAN_NS),
-        requests: by_number.then_some(random.between(1, 200)),
-        timeout_ns: random.between(2 * MS, 50 * MS),
-        connect_timeout_ns: random.between(2 * MS, 50 * MS),
         wait: [Wait::Auto, Wait::Latency, Wait::Throughput][random.between(0, 2) as usize],
         tick_ns: random.chance(0.3).then(|| random.between(1, MS)),
         stamps: [StampChoice::Sample, StampChoice::All][random.between(0, 1) as usize],
         ..plan
-    };
+    }
+    .with_load(|load| {
+        load.pipeline = [1, 1, 2, 5][random.between(0, 3) as usize];
+        load.warmup.span_ns = [0, 20 * MS][random.between(0, 1) as usize];
+        load.duration_ns = (!by_number || random.chance(0.5)).then_some(SPAN_NS);
+        load.requests = by_number.then_some(random.between(1, 200));
+        load.timeout_ns = random.between(2 * MS, 50 * MS);
+        load.connect_timeout_ns = random.between(2 * MS, 50 * MS);
+    });
     let number = u32::try_from(random.between(0, u64::from(threads) - 1)).expect("small");
     let stop_at = match random.chance(0.3) {
         true => Nanos(random.between(0, SPAN_NS + 20 * MS)),
@@ -60,9 +62,12 @@ pub(crate) fn random_plan(random: &mut Random) -> (Plan, u32, Nanos) {
     let connection = random_connection(random);
     let drain_ns = random.chance(0.4).then(|| random.between(0, 30 * MS));
     // The stop is the end of a window that has none by plan.
-    let is_endless = stop_at != Nanos::MAX && plan.requests.is_none() && random.chance(0.3);
-    let duration_ns = plan.duration_ns.filter(|_| !is_endless);
-    let plan = Plan { connection, drain_ns, duration_ns, ..plan };
+    let is_endless = stop_at != Nanos::MAX && plan.load.requests.is_none() && random.chance(0.3);
+    let duration_ns = plan.load.duration_ns.filter(|_| !is_endless);
+    let plan = Plan { connection, ..plan }.with_load(|load| {
+        load.drain_ns = drain_ns;
+        load.duration_ns = duration_ns;
+    });
     (with_random_limits(plan, random), number, stop_at)
 }
 
@@ -75,13 +80,16 @@ fn with_random_limits(plan: Plan, random: &mut Random) -> Plan {
         of + u32::try_from(random.between(0, most)).expect("small")
     };
     let (grows, sheds) = (random.chance(0.4), random.chance(0.3));
-    let first = plan.connections.count();
+    let first = plan.load.connections.count();
     let connections = match grows {
         true => ConnectionLoad::Growing { first, most: above(first + 1, 30, random) },
-        false => plan.connections,
+        false => plan.load.connections.clone(),
     };
     let in_flight_max = sheds.then(|| above(plan.threads, 10, random));
-    Plan { connections, in_flight_max, ..plan }
+    plan.with_load(|load| {
+        load.connections = connections;
+        load.in_flight_max = in_flight_max;
+    })
 }
 
 /// Returns random options for opening and renewing connections: the defaults, or any combination.
@@ -114,15 +122,15 @@ fn run_seed(seed: u64) -> (Run, Plan) {
     let stops_at_t1 = random.chance(0.3);
     let late_responses = stops_at_t1 && random.chance(0.5);
     // Without a connection nothing is planned, even if a number of requests is requested.
-    let needs_connection = plan.requests.is_none() && random.chance(0.5);
+    let needs_connection = plan.load.requests.is_none() && random.chance(0.5);
     let ending = Ending { late_responses, stops_at_t1, needs_connection, ..Ending::default() };
     let job = Job { ending, ..job(&plan) };
     let (job, observed) = observed(job, seed);
     let run = run_job(world, &job, number, stop_at, None);
     observed.iter().for_each(|observed| observed.check(&run, &format!("seed {seed}")));
     check_run(&run, &plan, seed);
-    if let (true, Some(window_ns)) = (stops_at_t1, plan.duration_ns) {
-        let t1 = run.start().after(plan.warmup_ns + window_ns);
+    if let (true, Some(window_ns)) = (stops_at_t1, plan.load.duration_ns) {
+        let t1 = run.start().after(plan.load.warmup.span_ns + window_ns);
         let what = format!("seed {seed}: sent after t1");
         assert_eq!(run.sent_between(t1, Nanos::MAX).len(), 0, "{what}");
         assert_eq!(run.measured.sent.tail, 0, "{what}");
@@ -249,19 +257,19 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
     }
     let is_stopped = measured.script.as_ref().is_some_and(|script| script.stopped > 0);
     let is_cut = measured.interrupted || is_stopped;
-    if let (Some(requests), false, 1) = (plan.requests, is_cut, plan.threads) {
-        if plan.length_ns().is_none() {
+    if let (Some(requests), false, 1) = (plan.load.requests, is_cut, plan.threads) {
+        if plan.load.length_ns().is_none() {
             assert_eq!(measured.planned, requests, "{what}");
         }
         assert!(measured.planned <= requests, "{what}");
     }
     if !plan.load.is_open_loop() {
-        let is_complete = plan.requests.is_none() || plan.length_ns().is_some();
+        let is_complete = plan.load.requests.is_none() || plan.load.length_ns().is_some();
         assert!(!is_complete || outcomes.never_sent == 0, "{what}");
     }
     for (age, limit) in [
-        (measured.service_time.censored.exact().max_ns, plan.timeout_ns + 20 * MS),
-        (measured.service_time.ok.exact().max_ns, plan.timeout_ns + 20 * MS),
+        (measured.service_time.censored.exact().max_ns, plan.load.timeout_ns + 20 * MS),
+        (measured.service_time.ok.exact().max_ns, plan.load.timeout_ns + 20 * MS),
     ] {
         let is_closed = !plan.load.is_open_loop() || measured.overdue > outcomes.timed_out;
         assert!(is_closed || age <= limit, "{what}: {age} ns is beyond the timeout");
@@ -269,10 +277,10 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
     let connections = &measured.connections;
     let opened = connections.requested + connections.grown;
     assert!(connections.open_max <= opened, "{what}");
-    let most = plan.connections.grows_to().map_or(connections.requested, u64::from);
+    let most = plan.load.connections.grows_to().map_or(connections.requested, u64::from);
     assert!(opened <= most.max(connections.requested), "{what}");
     assert!(outcomes.shed <= outcomes.never_sent, "{what}");
-    assert!(plan.in_flight_max.is_some() || outcomes.shed == 0, "{what}");
+    assert!(plan.load.in_flight_max.is_some() || outcomes.shed == 0, "{what}");
     let drained = Nanos(measured.workers[0].drained_ns);
     assert!(drained <= Nanos(20 * SECOND), "{what}: it lasted until {drained}");
 }
@@ -301,14 +309,13 @@ fn wild_worlds_of_many_connections_lose_nothing() {
             1 => open(random.between(1_000, 50_000), 1, MANY),
             _ => poisson(random.between(1_000, 50_000), 1, MANY, random.bits()),
         };
-        let plan = Plan {
-            pipeline: [1, 1, 3][random.between(0, 2) as usize],
-            warmup_ns: 5 * MS,
-            duration_ns: Some(SPAN_NS / 5),
-            timeout_ns: random.between(2 * MS, 50 * MS),
-            connect_timeout_ns: random.between(2 * MS, 50 * MS),
-            ..plan
-        };
+        let plan = plan.with_load(|load| {
+            load.pipeline = [1, 1, 3][random.between(0, 2) as usize];
+            load.warmup.span_ns = 5 * MS;
+            load.duration_ns = Some(SPAN_NS / 5);
+            load.timeout_ns = random.between(2 * MS, 50 * MS);
+            load.connect_timeout_ns = random.between(2 * MS, 50 * MS);
+        });
         let run = run_part(World::wild(Seed(seed), SPAN_NS), &plan, 0, Nanos::MAX);
         check_run(&run, &plan, seed);
         responded += run.measured.outcomes.ok;
@@ -337,15 +344,14 @@ fn timely_clients_measure_wild_worlds_exactly() {
         world.client = Client { open_max: world.client.open_max, ..Client::default() };
         let timeout_ns = random.between(2 * MS, 50 * MS);
         let connections = u32::try_from(random.between(1, 8)).expect("small");
-        let plan = Plan {
-            warmup_ns: 20 * MS,
-            duration_ns: Some(SPAN_NS),
-            timeout_ns,
-            connect_timeout_ns: 10 * MS,
-            ..closed(connections)
-        };
+        let plan = closed(connections).with_load(|load| {
+            load.warmup.span_ns = 20 * MS;
+            load.duration_ns = Some(SPAN_NS);
+            load.timeout_ns = timeout_ns;
+            load.connect_timeout_ns = 10 * MS;
+        });
         let run = run_part(world, &plan, 0, Nanos::MAX);
-        let t0 = run.start().after(plan.warmup_ns);
+        let t0 = run.start().after(plan.load.warmup.span_ns);
         let tail_end = Nanos(run.measured.workers[0].tail_end_ns);
         let mut members = run.sent_between(t0, t0.after(SPAN_NS));
         members.retain(|request| request.delivered_at.is_some_and(|at| at <= tail_end));
@@ -388,13 +394,12 @@ fn run_long_seed(seed: u64) -> Run {
         true => open(rate, 1, connections),
         false => poisson(rate, 1, connections, random.bits()),
     };
-    let plan = Plan {
-        warmup_ns: random.between(0, 60 * SECOND),
-        warmup_is_auto: random.chance(0.3),
-        duration_ns: Some(LONG_NS),
-        timeout_ns: random.between(SECOND, 10 * SECOND),
-        ..plan
-    };
+    let plan = plan.with_load(|load| {
+        load.warmup =
+            Warmup { span_ns: random.between(0, 60 * SECOND), is_auto: random.chance(0.3) };
+        load.duration_ns = Some(LONG_NS);
+        load.timeout_ns = random.between(SECOND, 10 * SECOND);
+    });
     let run = run_part(world, &plan, 0, Nanos::MAX);
     let planned = run.measured.planned;
     let expected = rate * (LONG_NS / SECOND);

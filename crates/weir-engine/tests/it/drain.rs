@@ -45,11 +45,12 @@ fn ends(run: &Run) -> (Nanos, Nanos) {
 fn a_silent_server_costs_one_drain_and_no_more() {
     // The longer of 1 s and a fifth of the window, but at most the timeout.
     let timeout_ns = 10 * SECOND;
-    let with_window = |window_ns, timeout_ns, drain_ns| Plan {
-        duration_ns: Some(window_ns),
-        timeout_ns,
-        drain_ns,
-        ..closed(4)
+    let with_window = |window_ns, timeout_ns, drain_ns| {
+        closed(4).with_load(|load| {
+            load.duration_ns = Some(window_ns);
+            load.timeout_ns = timeout_ns;
+            load.drain_ns = drain_ns;
+        })
     };
     for (plan, drain_ns) in [
         (with_window(2 * SECOND, timeout_ns, None), SECOND),
@@ -59,14 +60,14 @@ fn a_silent_server_costs_one_drain_and_no_more() {
         (with_window(2 * SECOND, timeout_ns, Some(3 * SECOND)), 3 * SECOND),
         (with_window(2 * SECOND, timeout_ns, Some(0)), 0),
     ] {
-        for load in [plan.load.clone(), open(100, 1, 4).load] {
-            let plan = Plan { load, ..plan.clone() };
+        for due in [plan.load.due.clone(), open(100, 1, 4).load.due] {
+            let plan = plan.clone().with_load(|load| load.due = due);
             let run = run(silent(), &plan);
-            let end = START.after(plan.length_ns().expect("it is by time") + drain_ns);
+            let end = START.after(plan.load.length_ns().expect("it is by time") + drain_ns);
             let what = format!("{:?} {drain_ns}", plan.load);
             // If requests time out before that, the window's last ones may do so too.
             assert!(ends(&run) <= (end, end), "{what}: {:?}", ends(&run));
-            if plan.timeout_ns > drain_ns {
+            if plan.load.timeout_ns > drain_ns {
                 assert_eq!(ends(&run), (end, end), "{what}");
                 assert_eq!(run.measured.outcomes.in_flight_at_end, 4, "{what}");
             }
@@ -76,7 +77,7 @@ fn a_silent_server_costs_one_drain_and_no_more() {
 
 #[test]
 fn what_a_drain_leaves_is_as_old_as_it_is_then() {
-    let plan = Plan { duration_ns: Some(2 * SECOND), ..open(100, 1, 4) };
+    let plan = open(100, 1, 4).with_load(|load| load.duration_ns = Some(2 * SECOND));
     let run = run(silent(), &plan);
     let outcomes = run.measured.outcomes;
     assert_eq!((outcomes.in_flight_at_end, outcomes.never_sent), (4, 196));
@@ -88,8 +89,11 @@ fn what_a_drain_leaves_is_as_old_as_it_is_then() {
 /// A window without a length has no fraction as the limit, so the limit is the timeout.
 #[test]
 fn a_number_of_requests_alone_is_awaited_for_the_timeout() {
-    let plan = Plan { requests: Some(4), duration_ns: None, ..open(10, 1, 4) };
-    let run = run(silent(), &Plan { timeout_ns: 3 * SECOND, ..plan });
+    let plan = open(10, 1, 4).with_load(|load| {
+        load.requests = Some(4);
+        load.duration_ns = None;
+    });
+    let run = run(silent(), &plan.with_load(|load| load.timeout_ns = 3 * SECOND));
     // Due at 50, 150, 250, 350 ms; the window ends at 400 ms, and the last times out at 3,350 ms.
     assert_eq!(run.measured.outcomes.timed_out, 4);
     assert_eq!(ends(&run).0, START.after(3_350 * MS));
@@ -151,12 +155,11 @@ fn a_dialect_sends_nothing_after_the_window() {
 #[test]
 fn a_dialect_awaits_what_is_in_flight_for_one_drain() {
     for (window_ns, drain_ns) in [(SECOND, SECOND), (10 * SECOND, 2 * SECOND)] {
-        let plan = Plan {
-            duration_ns: Some(window_ns),
-            timeout_ns: 2 * SECOND,
-            drain_ns: None,
-            ..open(100, 1, 3)
-        };
+        let plan = open(100, 1, 3).with_load(|load| {
+            load.duration_ns = Some(window_ns);
+            load.timeout_ns = 2 * SECOND;
+            load.drain_ns = None;
+        });
         let run = run_dialect(silent(), &plan);
         let t1 = START.after(window_ns);
         assert_eq!(ends(&run), (t1, t1.after(drain_ns)));
@@ -173,7 +176,7 @@ fn a_dialect_awaits_what_is_in_flight_for_one_drain() {
 
 #[test]
 fn absurd_rates_of_a_dialect_end_with_the_window() {
-    let plan = Plan { duration_ns: Some(2 * SECOND), ..open(100_000_000, 1, 3) };
+    let plan = open(100_000_000, 1, 3).with_load(|load| load.duration_ns = Some(2 * SECOND));
     let run = run_dialect(serving(MS), &plan);
     // Each connection sends every millisecond, first when the first slots are due.
     assert_eq!(run.truth.requests.len(), 3 * 2_000);
@@ -186,7 +189,7 @@ fn absurd_rates_of_a_dialect_end_with_the_window() {
 
 #[test]
 fn a_signal_in_the_drain_ends_it_and_keeps_the_window() {
-    let plan = Plan { drain_ns: Some(10 * SECOND), ..open(100, 1, 4) };
+    let plan = open(100, 1, 4).with_load(|load| load.drain_ns = Some(10 * SECOND));
     let stop_at = START.after(SECOND + 300 * MS);
     let world = stalled(MS, START.after(500 * MS), 60 * SECOND);
     let run = run_part(world, &plan, 0, stop_at);
@@ -205,7 +208,7 @@ fn a_signal_in_the_drain_ends_it_and_keeps_the_window() {
 #[test]
 fn a_signal_is_the_planned_end_of_a_window_without_one() {
     for (load, planned) in [(open(100, 1, 4), 80), (closed(4), 404)] {
-        let plan = Plan { duration_ns: None, ..load };
+        let plan = load.with_load(|load| load.duration_ns = None);
         let world = stalled(5 * MS, START.after(500 * MS), 500 * MS);
         let stop_at = START.after(800 * MS);
         let run = run_part(world, &plan, 0, stop_at);
@@ -220,7 +223,7 @@ fn a_signal_is_the_planned_end_of_a_window_without_one() {
 #[test]
 fn a_signal_ends_a_silent_window_within_one_second() {
     for load in [open(100, 1, 4), closed(4)] {
-        let plan = Plan { duration_ns: None, ..load };
+        let plan = load.with_load(|load| load.duration_ns = None);
         let stop_at = START.after(5 * SECOND);
         let run = run_part(silent(), &plan, 0, stop_at);
         assert!(!run.measured.interrupted);
@@ -231,7 +234,10 @@ fn a_signal_ends_a_silent_window_within_one_second() {
 
 #[test]
 fn a_signal_in_the_warm_up_of_a_window_without_an_end_interrupts_it() {
-    let plan = Plan { duration_ns: None, warmup_ns: SECOND, ..closed(4) };
+    let plan = closed(4).with_load(|load| {
+        load.duration_ns = None;
+        load.warmup.span_ns = SECOND;
+    });
     let run = run_part(serving(MS), &plan, 0, START.after(500 * MS));
     assert!(run.measured.interrupted);
     assert_eq!(run.measured.planned, 0);
@@ -243,7 +249,7 @@ fn a_signal_ends_the_wait_for_unmeasured_responses() {
     // From t1 on one in two requests takes ten seconds.
     let mut world = serving(MS);
     world.server.service = Law::Bimodal { fast_ns: MS, slow_ns: 10 * SECOND, slow_share: 0.5 };
-    let plan = Plan { drain_ns: Some(60 * SECOND), ..open(4, 1, 400) };
+    let plan = open(4, 1, 400).with_load(|load| load.drain_ns = Some(60 * SECOND));
     let whole = run(world.clone(), &plan);
     assert_eq!(whole.measured.outcomes.ok, whole.measured.planned);
     let (sending_end, closed_at) = ends(&whole);
@@ -273,7 +279,7 @@ fn a_client_that_stops_over_the_windows_end_ends_with_the_drain() {
 fn without_any_connection_a_run_ends_at_the_barrier() {
     for fault in [ConnectFault::Refuse, ConnectFault::Hang] {
         for plan in [closed(3), open(100, 1, 3)] {
-            let plan = Plan { connect_timeout_ns: 50 * MS, ..plan };
+            let plan = plan.with_load(|load| load.connect_timeout_ns = 50 * MS);
             let mut world = serving(MS);
             world.faults.connect = vec![(Pick::Share(1.0), fault)];
             let ending = Ending { needs_connection: true, ..Ending::default() };

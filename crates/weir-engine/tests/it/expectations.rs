@@ -99,7 +99,7 @@ fn run_checked(world: World, plan: &Plan, texts: &[&str]) -> Run {
 #[test]
 fn kinds_follow_from_the_responses() {
     let world = || statuses(&[(200, 3.0), (204, 1.0), (404, 1.0)], Law::Fixed(64));
-    for plan in [closed(3), Plan { pipeline: 8, ..closed(3) }, open(3_000, 1, 4)] {
+    for plan in [closed(3), closed(3).with_load(|load| load.pipeline = 8), open(3_000, 1, 4)] {
         let count = |run: &Run, status: u16| run.measured.status[&status];
         // By default a status of 400 or above is a miss, and a 204 has no body.
         let run = run_checked(world(), &plan, &["body~^HTTP"]);

@@ -81,7 +81,7 @@ fn broken_responses_are_counted_by_the_rule_they_break() {
 #[test]
 fn failures_of_connections_are_counted_where_they_happened() {
     let connections = |fault: ResponseFault| {
-        let plan = Plan { timeout_ns: 20 * MS, ..closed(1) };
+        let plan = closed(1).with_load(|load| load.timeout_ns = 20 * MS);
         let run = run(with_fault(fault), &plan);
         (run.measured.connections.failures, run.measured.connections.closed_by_peer)
     };
@@ -139,7 +139,7 @@ fn a_share_of_faults_is_counted_as_it_came() {
 
 #[test]
 fn responses_behind_a_failed_one_are_never_requested_again() {
-    let plan = Plan { pipeline: 4, ..closed(1) };
+    let plan = closed(1).with_load(|load| load.pipeline = 4);
     let mut world = serving(MS);
     let fault = ResponseFault::CloseWithin;
     world.faults.response = vec![(Pick::Exactly(vec![3, 30, 50, 200, 500]), fault)];
@@ -185,13 +185,17 @@ fn a_server_that_refuses_for_a_while_leaves_slots_waiting() {
 
 #[test]
 fn a_server_that_is_not_there_ends_every_kind_of_run() {
-    let number = Plan { requests: Some(10), duration_ns: None, timeout_ns: SECOND, ..closed(3) };
-    let number = Plan { connect_timeout_ns: SECOND, ..number };
+    let number = closed(3).with_load(|load| {
+        load.requests = Some(10);
+        load.duration_ns = None;
+        load.timeout_ns = SECOND;
+    });
+    let number = number.with_load(|load| load.connect_timeout_ns = SECOND);
     let plans = [
-        (0, Plan { timeout_ns: SECOND, ..closed(3) }),
+        (0, closed(3).with_load(|load| load.timeout_ns = SECOND)),
         (10, number.clone()),
-        (10, Plan { load: open(100, 1, 3).load, ..number }),
-        (100, Plan { timeout_ns: SECOND, ..open(100, 1, 3) }),
+        (10, number.with_load(|load| load.due = open(100, 1, 3).load.due)),
+        (100, open(100, 1, 3).with_load(|load| load.timeout_ns = SECOND)),
     ];
     for fault in [ConnectFault::Refuse, ConnectFault::Hang, ConnectFault::ResetAtOnce] {
         for (planned, plan) in &plans {
@@ -215,7 +219,7 @@ fn a_server_that_is_not_there_ends_every_kind_of_run() {
 fn connects_without_a_response_time_out() {
     let mut world = serving(MS);
     world.faults.connect = vec![(Pick::First(2), ConnectFault::Hang)];
-    let plan = Plan { connect_timeout_ns: 50 * MS, ..closed(2) };
+    let plan = closed(2).with_load(|load| load.connect_timeout_ns = 50 * MS);
     let run = run(world, &plan);
     let hung = failure(FailurePhase::Connect, FailureCause::Timeout);
     assert_eq!(run.measured.connections.failures, BTreeMap::from([(hung, 2)]));
@@ -257,7 +261,7 @@ fn of_requests_sent_together_those_that_did_not_leave_are_not_sent() {
     for (plan, name) in [(closed(2), "closed"), (open(20_000, 1, 2), "open")] {
         let mut world = serving(MS);
         world.faults.send = vec![Pick::Every(7)];
-        let plan = Plan { pipeline: 4, ..plan };
+        let plan = plan.with_load(|load| load.pipeline = 4);
         let run = run(world, &plan);
         let sent = run.measured.sent;
         assert!(sent.failed >= run.truth.counts.sends_failed, "{name}: {sent:?}");
@@ -271,7 +275,7 @@ fn of_requests_sent_together_those_that_did_not_leave_are_not_sent() {
 fn a_black_hole_leaves_bounds_and_no_zeros() {
     let mut world = serving(MS);
     world.server.black_hole_from = Some(Nanos::ZERO);
-    let plan = Plan { timeout_ns: 200 * MS, ..closed(4) };
+    let plan = closed(4).with_load(|load| load.timeout_ns = 200 * MS);
     let closed_loop = run(world.clone(), &plan);
     let outcomes = closed_loop.measured.outcomes;
     assert_eq!(outcomes.timed_out, outcomes.total());
@@ -280,7 +284,7 @@ fn a_black_hole_leaves_bounds_and_no_zeros() {
     // Sent at 0, 200, 400, 600, 800 ms: a socket that was open for that long is replaced at once.
     assert_eq!(outcomes.timed_out, 4 * 5);
 
-    let plan = Plan { timeout_ns: 200 * MS, ..open(1_000, 1, 4) };
+    let plan = open(1_000, 1, 4).with_load(|load| load.timeout_ns = 200 * MS);
     let open_loop = run(world, &plan);
     let outcomes = open_loop.measured.outcomes;
     assert_eq!(outcomes.ok, 0);
@@ -294,7 +298,7 @@ fn a_black_hole_leaves_bounds_and_no_zeros() {
 fn a_black_hole_in_the_middle_is_exact() {
     let mut world = serving(MS);
     world.server.black_hole_from = Some(START.after(500 * MS));
-    let plan = Plan { timeout_ns: 100 * MS, ..open(1_000, 1, 2_000) };
+    let plan = open(1_000, 1, 2_000).with_load(|load| load.timeout_ns = 100 * MS);
     let run = run(world, &plan);
     let outcomes = run.measured.outcomes;
     // Due at 0.5, 1.5, … ms: 500 before the fault, all others lost, each on a connection of its
@@ -306,7 +310,7 @@ fn a_black_hole_in_the_middle_is_exact() {
 #[test]
 fn a_timeout_is_exact_to_the_nanosecond() {
     for (service_ns, is_late) in [(100 * MS - 1, false), (100 * MS, false), (100 * MS + 1, true)] {
-        let plan = Plan { timeout_ns: 100 * MS, ..open(100, 1, 100) };
+        let plan = open(100, 1, 100).with_load(|load| load.timeout_ns = 100 * MS);
         let run = run(serving(service_ns), &plan);
         let outcomes = run.measured.outcomes;
         let expected = if is_late { (0, 100) } else { (100, 0) };
@@ -320,7 +324,7 @@ fn a_timeout_is_exact_to_the_nanosecond() {
 fn a_response_that_drips_past_the_timeout_times_out() {
     let mut world = serving(MS);
     world.server.responses.drip = Some(Drip { pieces: 10, gap_ns: 20 * MS });
-    let plan = Plan { timeout_ns: 100 * MS, ..open(20, 1, 50) };
+    let plan = open(20, 1, 50).with_load(|load| load.timeout_ns = 100 * MS);
     let run = run(world, &plan);
     assert_eq!(run.measured.outcomes.timed_out, 20);
     check_all("ages", &run.measured.response_time.censored, 20, 100 * MS);
@@ -331,8 +335,11 @@ fn a_response_that_drips_past_the_timeout_times_out() {
 fn a_timeout_counts_from_the_send_and_its_age_from_the_plan() {
     let mut world = serving(MS);
     world.server.black_hole_from = Some(Nanos::ZERO);
-    let plan = Plan { requests: Some(4), duration_ns: None, ..open(20, 1, 1) };
-    let plan = Plan { timeout_ns: 100 * MS, ..plan };
+    let plan = open(20, 1, 1).with_load(|load| {
+        load.requests = Some(4);
+        load.duration_ns = None;
+    });
+    let plan = plan.with_load(|load| load.timeout_ns = 100 * MS);
     let run = run(world, &plan);
     // Due at 25, 75, 125, 175 ms; the window ends at 200 ms and the drain at 300 ms.
     let sent: Vec<u64> =
@@ -360,9 +367,14 @@ fn a_server_that_closes_idle_connections_is_no_error() {
 
 #[test]
 fn an_interrupted_run_ends_in_order_at_any_time() {
-    for plan in
-        [closed(4), open(1_000, 1, 4), Plan { pipeline: 3, warmup_ns: 20 * MS, ..closed(2) }]
-    {
+    for plan in [
+        closed(4),
+        open(1_000, 1, 4),
+        closed(2).with_load(|load| {
+            load.pipeline = 3;
+            load.warmup.span_ns = 20 * MS;
+        }),
+    ] {
         for at in (0..60).map(|step| Nanos(step * 777 * US)) {
             let mut world = serving(MS);
             world.network.connect = Law::Fixed(2 * MS);
@@ -379,7 +391,7 @@ fn check_interrupted(run: &Run, plan: &Plan, at: Nanos) {
     let end = Nanos(measured.workers[0].drained_ns);
     assert!(end >= at && end <= at.after(10 * MS), "{what}: ended at {end}");
     assert_eq!(measured.outcomes.transport_error, 0, "{what}");
-    let t0 = run.start().after(plan.warmup_ns);
+    let t0 = run.start().after(plan.load.warmup.span_ns);
     let sent_in_window = run.sent_between(t0, at.max(t0)).len() as u64;
     assert_eq!(measured.sent.measured, sent_in_window, "{what}");
     assert_eq!(measured.outcomes.ok + measured.outcomes.in_flight_at_end, sent_in_window, "{what}");
@@ -391,7 +403,7 @@ fn check_interrupted(run: &Run, plan: &Plan, at: Nanos) {
 fn a_server_that_closes_idle_connections_costs_slow_slots_nothing() {
     let mut world = serving(MS);
     world.server.idle_close_ns = Some(5 * SECOND);
-    let plan = Plan { duration_ns: Some(3_000 * SECOND), ..open(1, 97, 1) };
+    let plan = open(1, 97, 1).with_load(|load| load.duration_ns = Some(3_000 * SECOND));
     let run = run(world, &plan);
     assert!(run.truth.counts.closes_when_idle > 500);
     check_all("wait", &run.measured.connection_wait, run.measured.planned, 0);

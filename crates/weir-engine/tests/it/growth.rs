@@ -17,7 +17,8 @@ const SERVICE_NS: u64 = 200 * MS;
 
 /// Returns 2,000/s on 10 to `most` connections.
 fn growing(most: u32) -> Plan {
-    Plan { connections: ConnectionLoad::Growing { first: 10, most }, ..open(2_000, 1, 10) }
+    open(2_000, 1, 10)
+        .with_load(|load| load.connections = ConnectionLoad::Growing { first: 10, most })
 }
 
 /// Returns a server that takes 200 ms per request, on a network on which a connect takes
@@ -65,13 +66,13 @@ fn a_slot_waits_no_longer_than_a_connect_below_the_cap() {
 
 #[test]
 fn an_idle_connection_is_taken_before_another_is_opened() {
-    let plan = Plan { warmup_ns: SECOND, ..growing(1_000) };
+    let plan = growing(1_000).with_load(|load| load.warmup.span_ns = SECOND);
     let run = run(slow(MS), &plan);
     check_all("waits in steady state", &run.measured.connection_wait, 2_000, 0);
     check_all("response", &run.measured.response_time.ok, 2_000, SERVICE_NS);
     assert!(run.measured.connections.open_at_t0 >= 400, "{:?}", run.measured.connections);
     assert_eq!(run.measured.connect_window.count(), 0);
-    let fixed = Plan { connections: 10.into(), ..growing(0) };
+    let fixed = growing(0).with_load(|load| load.connections = 10.into());
     let fixed = self::run(slow(MS), &fixed).measured.connections;
     assert_eq!((fixed.grown, fixed.open_at_end, fixed.open_max), (0, 0, 10));
 }
@@ -105,7 +106,7 @@ fn random_arrivals_wait_no_longer_than_a_connect_either() {
     for threads in [1, 3] {
         let plan = poisson(2_000, 1, 10, 5);
         let connections = ConnectionLoad::Growing { first: 10, most: 3_000 };
-        let plan = Plan { threads, connections, ..plan };
+        let plan = Plan { threads, ..plan }.with_load(|load| load.connections = connections);
         let run = run_part(slow(MS), &plan, 0, Nanos::MAX);
         assert_eq!(run.measured.outcomes.ok, run.measured.planned);
         assert_eq!(longest_wait(&run), MS);
@@ -145,7 +146,8 @@ fn silent() -> World {
 #[test]
 fn requests_beyond_the_limit_are_shed() {
     for (threads, most) in [(1, 40), (2, 41), (3, 3)] {
-        let plan = Plan { threads, in_flight_max: Some(most), ..open(1_000, 1, 100) };
+        let plan = Plan { threads, ..open(1_000, 1, 100) }
+            .with_load(|load| load.in_flight_max = Some(most));
         let (mut sent, mut shed) = (0, 0);
         for number in 0..threads {
             let run = run_part(silent(), &plan, number, Nanos::MAX);
@@ -164,7 +166,7 @@ fn requests_beyond_the_limit_are_shed() {
 /// Ten requests are in flight for 200 ms, then the next ten slots are sent.
 #[test]
 fn shed_slots_are_as_old_as_the_load_at_its_end() {
-    let plan = Plan { in_flight_max: Some(10), ..open(1_000, 1, 10) };
+    let plan = open(1_000, 1, 10).with_load(|load| load.in_flight_max = Some(10));
     let run = run(slow(0), &plan);
     let measured = &run.measured;
     assert_eq!((measured.outcomes.ok, measured.outcomes.shed), (50, 950));
@@ -181,7 +183,7 @@ fn shed_slots_are_as_old_as_the_load_at_its_end() {
 
 #[test]
 fn shed_slots_keep_their_names() {
-    let plan = Plan { in_flight_max: Some(40), ..poisson(1_000, 1, 100, 3) };
+    let plan = poisson(1_000, 1, 100, 3).with_load(|load| load.in_flight_max = Some(40));
     // Every fifth slot has the second name.
     let job = Job { plan: plan.clone(), ..job_of(&plan, list(Order::Sequential, &[4, 1])) };
     let run = run_job(silent(), &job, 0, Nanos::MAX, None);
@@ -195,12 +197,12 @@ fn shed_slots_keep_their_names() {
 
 #[test]
 fn a_limit_of_requests_bounds_growth() {
-    let plan = Plan { in_flight_max: Some(100), ..growing(1_000) };
+    let plan = growing(1_000).with_load(|load| load.in_flight_max = Some(100));
     let run = run(slow(MS), &plan);
     let open_max = run.measured.connections.open_max;
     // Requests that wait for a connect are not in flight yet.
     assert!((100..=104).contains(&open_max), "{open_max}");
     assert!(run.measured.outcomes.shed > 1_000, "{:?}", run.measured.outcomes);
     assert!(longest_wait(&run) <= MS);
-    assert!(job(&plan).plan.in_flight_max.is_some());
+    assert!(job(&plan).plan.load.in_flight_max.is_some());
 }

@@ -170,7 +170,8 @@ fn no_bound_is_false_for_a_client_that_is_stopped_often() {
     let stamps = [StampChoice::All, StampChoice::Sample, StampChoice::None];
     for (index, stamps) in stamps.into_iter().enumerate() {
         for phase in 0..19 {
-            let plan = Plan { stamps, drain_ns: Some(5_000 * MS), ..closed(4) };
+            let plan =
+                Plan { stamps, ..closed(4) }.with_load(|load| load.drain_ns = Some(5_000 * MS));
             let stops = periodic(Nanos((10 + 6 * phase) * MS), 45 * MS, 113 * MS);
             let case = Case { plan, gap: 5 * MS, long: 105 * MS, stops };
             let (_, doubted) = case.check(&format!("stamps {index}, phase {phase}"));
@@ -195,7 +196,7 @@ fn no_bound_is_false_for_random_stops() {
         let first = Nanos(random.between(6, 600) * MS);
         let count = usize::try_from(random.between(1, 20)).expect("small");
         let stops = periodic(first, length, period).into_iter().take(count).collect();
-        let plan = Plan { stamps, drain_ns: Some(20_000 * MS), ..load };
+        let plan = Plan { stamps, ..load }.with_load(|load| load.drain_ns = Some(20_000 * MS));
         let gap = random.between(1, 30) * MS;
         let long = gap + random.between(1, 200) * MS;
         let case = Case { plan, gap, long, stops };
@@ -207,7 +208,7 @@ fn no_bound_is_false_for_random_stops() {
 #[test]
 fn a_client_that_reads_at_once_has_exact_gaps() {
     for stamps in [StampChoice::All, StampChoice::Sample, StampChoice::None] {
-        let plan = Plan { stamps, drain_ns: Some(5_000 * MS), ..closed(4) };
+        let plan = Plan { stamps, ..closed(4) }.with_load(|load| load.drain_ns = Some(5_000 * MS));
         let case = Case { plan, gap: 5 * MS, long: 105 * MS, stops: Vec::new() };
         let (exact, doubted) = case.check("no stop");
         assert!(exact > 3 && doubted == 0, "{exact} exact, {doubted} not");

@@ -2,14 +2,13 @@
 
 use weir_engine::{Control, run_on};
 use weir_io::Nanos;
-use weir_result::Plan;
 use weir_sim::{Pause, Sim, Truth, World};
 
 use crate::setup::{MS, SECOND, START, job, open, serving};
 
 /// Returns the requests of a load of 200/s for 5 s, whose lease ends 2 s after its start.
 fn leased(world: World) -> Truth {
-    let plan = Plan { duration_ns: Some(5 * SECOND), ..open(200, 1, 8) };
+    let plan = open(200, 1, 8).with_load(|load| load.duration_ns = Some(5 * SECOND));
     let sim = Sim::new(world);
     let (truth, control) = (sim.truth_handle(), Control::new(1, None));
     control.renew_lease(Nanos::ZERO, START.after(2 * SECOND));

@@ -147,13 +147,17 @@ fn workers_share_the_slots_of_a_list() {
 
 #[test]
 fn a_list_that_is_sent_once_has_each_row_once() {
-    for load in [open(1_000, 1, 4).load, Load::closed_loop()] {
+    for load in [open(1_000, 1, 4).load, closed(4).load] {
         for threads in [1, 3] {
             let mut all = Vec::new();
             for number in 0..threads {
                 let requests = Some(50);
                 let load = load.clone();
-                let plan = Plan { load, threads, requests, duration_ns: None, ..closed(4) };
+                let plan = Plan {
+                    load: Load { requests, duration_ns: None, ..load },
+                    threads,
+                    ..closed(4)
+                };
                 let job = job_of(&plan, list(Order::Once, &[1; 50]));
                 let run = run_job(serving(MS / 10), &job, number, Nanos::MAX, None);
                 assert_eq!(run.measured.sent.tail, 0);

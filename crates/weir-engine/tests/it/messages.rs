@@ -125,7 +125,13 @@ const PLAIN: Events = Events { count: 5, stall: None, cut: None };
 
 #[test]
 fn first_messages_and_gaps_are_exact() {
-    for plan in [open(10, 1, 10), Plan { requests: Some(30), duration_ns: None, ..closed(3) }] {
+    for plan in [
+        open(10, 1, 10),
+        closed(3).with_load(|load| {
+            load.requests = Some(30);
+            load.duration_ns = None;
+        }),
+    ] {
         let run = run(PLAIN, &plan, &[]);
         let planned = run.measured.planned;
         check_all("first message", &run.measured.first_message.ok, planned, FIRST);
@@ -145,7 +151,7 @@ fn first_messages_and_gaps_are_exact() {
 fn a_stall_is_in_the_times_of_all_that_were_due() {
     let stall = 1_400 * MS;
     let events = Events { stall: Some((1, stall)), ..PLAIN };
-    let plan = Plan { drain_ns: Some(5_000 * MS), ..open(5, 1, 1) };
+    let plan = open(5, 1, 1).with_load(|load| load.drain_ns = Some(5_000 * MS));
     let run = run(events, &plan, &[]);
     let (mut free, mut firsts, mut responses) = (0, Vec::new(), Vec::new());
     for (index, due) in [100, 300, 500, 700, 900].map(|ms| ms * MS).into_iter().enumerate() {
@@ -163,7 +169,12 @@ fn a_stall_is_in_the_times_of_all_that_were_due() {
 
 #[test]
 fn the_timeout_counts_from_the_last_message() {
-    let plan = |timeout_ns| Plan { timeout_ns, requests: Some(1), ..closed(1) };
+    let plan = |timeout_ns| {
+        closed(1).with_load(|load| {
+            load.timeout_ns = timeout_ns;
+            load.requests = Some(1);
+        })
+    };
     // A stream lasts longer than its timeout, and no gap does.
     let events = Events { count: 30, ..PLAIN };
     let long = run(events, &plan(250 * MS), &[]);
@@ -178,7 +189,10 @@ fn the_timeout_counts_from_the_last_message() {
 
 #[test]
 fn a_stream_that_is_cut_has_failed_and_its_messages_count() {
-    let plan = Plan { requests: Some(4), duration_ns: None, ..closed(1) };
+    let plan = closed(1).with_load(|load| {
+        load.requests = Some(4);
+        load.duration_ns = None;
+    });
     let run = run(Events { cut: Some(0), ..PLAIN }, &plan, &[]);
     // Each socket has a server of its own, so that each first stream is cut.
     let outcomes = run.measured.outcomes;
@@ -192,7 +206,10 @@ fn a_stream_that_is_cut_has_failed_and_its_messages_count() {
 /// not.
 #[test]
 fn a_response_without_end() {
-    let plan = Plan { timeout_ns: 100 * MS, drain_ns: Some(50 * MS), ..open(10, 1, 2) };
+    let plan = open(10, 1, 2).with_load(|load| {
+        load.timeout_ns = 100 * MS;
+        load.drain_ns = Some(50 * MS);
+    });
     let endless =
         |part| run_on(ServiceFactory::new(move || Box::new(Endless { part })), &plan, &[]);
     let run = endless(b"data: a\n\n");
@@ -208,7 +225,10 @@ fn a_response_without_end() {
 
 #[test]
 fn a_request_without_a_message_has_its_age() {
-    let plan = Plan { timeout_ns: 100 * MS, requests: Some(2), ..closed(1) };
+    let plan = closed(1).with_load(|load| {
+        load.timeout_ns = 100 * MS;
+        load.requests = Some(2);
+    });
     let run = run(PLAIN, &plan, &[]);
     assert_eq!(run.measured.outcomes.timed_out, 2);
     check_all("age", &run.measured.first_message.censored, 2, 100 * MS);
@@ -226,7 +246,10 @@ fn the_time_per_token_is_that_of_the_servers_count() {
     let rules = MessageRules { format: Some(format), ..MessageRules::default() };
     let (protocol, tokens) = (MessageProtocol::Sse, vec!["json:/a".to_owned()]);
     let messages = Some(MessagePlan { protocol, tokens, usage: None, goodput: None });
-    let plan = Plan { requests: Some(4), duration_ns: None, messages, ..closed(1) };
+    let plan = Plan { messages, ..closed(1) }.with_load(|load| {
+        load.requests = Some(4);
+        load.duration_ns = None;
+    });
     let world = World { service: Some(PLAIN.factory()), ..World::default() };
     let run = run_job(world, &Job { messages: Some(rules), ..job(&plan) }, 0, Nanos::MAX, None);
     check_all("time per token", &run.measured.time_per_token, 4, GAP / 2);
@@ -236,7 +259,10 @@ fn the_time_per_token_is_that_of_the_servers_count() {
 
 #[test]
 fn goodput_counts_the_responses_that_meet_each_condition() {
-    let plan = Plan { requests: Some(2), duration_ns: None, ..closed(1) };
+    let plan = closed(1).with_load(|load| {
+        load.requests = Some(2);
+        load.duration_ns = None;
+    });
     let events = Events { stall: Some((1, 100 * MS)), ..PLAIN };
     let term = |time, limit_ns| GoodputTerm { time, limit_ns };
     let first = term(GoodputTime::First, FIRST + 1);

@@ -2,7 +2,7 @@
 //! the load has no influence.
 
 use weir_io::Nanos;
-use weir_result::Plan;
+use weir_result::{Plan, Warmup};
 use weir_sim::{Client, Pause, Random, Seed, Workers, World};
 
 use crate::setup::{
@@ -17,8 +17,8 @@ fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
     assert_eq!(run.measured.planned, response.len() as u64, "{what}");
     assert_eq!(run.measured.outcomes.ok, run.measured.planned, "{what}");
     check_exact(what, &run.measured.response_time.ok, response);
-    let t0 = run.start().after(plan.warmup_ns);
-    let t1 = t0.after(plan.length_ns().expect("a run of known length"));
+    let t0 = run.start().after(plan.load.warmup.span_ns);
+    let t1 = t0.after(plan.load.length_ns().expect("a run of known length"));
     let ended = |at: Nanos| (t0..t1).contains(&at);
     let requests = run.truth.requests.iter();
     let completed = requests.filter(|request| request.delivered_at.is_some_and(ended)).count();
@@ -27,7 +27,10 @@ fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
 
 #[test]
 fn a_fixed_service_is_exact() {
-    let plan = Plan { duration_ns: Some(3 * SECOND), warmup_ns: SECOND / 2, ..open(1_000, 1, 7) };
+    let plan = open(1_000, 1, 7).with_load(|load| {
+        load.duration_ns = Some(3 * SECOND);
+        load.warmup.span_ns = SECOND / 2;
+    });
     let run = run(serving(MS), &plan);
     let measured = &run.measured;
     assert_eq!((run.start(), measured.planned), (START, 3_000));
@@ -66,11 +69,10 @@ fn ticks_send_what_is_due_together() {
 #[test]
 fn rates_may_be_fractions_and_below_one_per_second() {
     for (requests, seconds, window_s) in [(1, 4, 13), (10, 3, 6), (333, 7, 5), (1, 60, 125)] {
-        let plan = Plan {
-            duration_ns: Some(window_s * SECOND),
-            warmup_ns: SECOND,
-            ..open(requests, seconds, 2)
-        };
+        let plan = open(requests, seconds, 2).with_load(|load| {
+            load.duration_ns = Some(window_s * SECOND);
+            load.warmup.span_ns = SECOND;
+        });
         let run = run(serving(MS), &plan);
         let below = |at_s: u64| (2 * requests * at_s).div_ceil(seconds) / 2;
         let planned = below(1 + window_s) - below(1);
@@ -84,7 +86,10 @@ fn rates_may_be_fractions_and_below_one_per_second() {
 fn a_number_of_requests_is_kept_exactly() {
     for (requests, connections) in [(1, 1), (10, 3), (1_000, 7)] {
         for plan in [open(1_000, 3, connections), poisson(1_000, 3, connections, 5)] {
-            let plan = Plan { requests: Some(requests), duration_ns: None, ..plan };
+            let plan = plan.with_load(|load| {
+                load.requests = Some(requests);
+                load.duration_ns = None;
+            });
             let run = run(serving(MS), &plan);
             assert_eq!(run.measured.planned, requests);
             assert_eq!(run.measured.outcomes.ok, requests);
@@ -105,7 +110,7 @@ fn sent_offsets(plan: &Plan, threads: u32) -> Vec<u64> {
         let own = run.truth.requests.iter().map(|request| request.sent_at.since(run.start()));
         offsets.extend(own);
     }
-    offsets.retain(|offset| *offset < plan.length_ns().expect("a run of known length"));
+    offsets.retain(|offset| *offset < plan.load.length_ns().expect("a run of known length"));
     offsets.sort_unstable();
     assert_eq!(planned, offsets.len() as u64);
     offsets
@@ -135,7 +140,7 @@ fn load_follows_connections_where_parts_are_uneven() {
 
 #[test]
 fn poisson_plans_are_measured_exactly() {
-    let plan = Plan { duration_ns: Some(2 * SECOND), ..poisson(5_000, 1, 200, 9) };
+    let plan = poisson(5_000, 1, 200, 9).with_load(|load| load.duration_ns = Some(2 * SECOND));
     let run = run(serving(MS), &plan);
     let planned = run.measured.planned;
     assert!((9_500..10_500).contains(&planned), "{planned}");
@@ -149,7 +154,10 @@ fn overload_is_awaited_to_its_end() {
     let mut world = serving(MS);
     world.server.workers = Workers::Limited(1);
     let drain_ns = Some(3 * SECOND);
-    let plan = Plan { duration_ns: Some(10 * SECOND), drain_ns, ..open(1_200, 1, 50) };
+    let plan = open(1_200, 1, 50).with_load(|load| {
+        load.duration_ns = Some(10 * SECOND);
+        load.drain_ns = drain_ns;
+    });
     let run = run(world, &plan);
     let measured = &run.measured;
     assert_eq!((measured.planned, measured.outcomes.ok), (12_000, 12_000));
@@ -175,7 +183,10 @@ fn overload_beyond_the_drain_is_censored() {
     let mut world = serving(MS);
     world.server.workers = Workers::Limited(1);
     let timeout_ns = SECOND / 2;
-    let plan = Plan { duration_ns: Some(10 * SECOND), timeout_ns, ..open(1_200, 1, 50) };
+    let plan = open(1_200, 1, 50).with_load(|load| {
+        load.duration_ns = Some(10 * SECOND);
+        load.timeout_ns = timeout_ns;
+    });
     let run = run(world, &plan);
     let outcomes = run.measured.outcomes;
     // Served by the end of the drain: 10,500 of 12,000, with 50 of the rest in flight.
@@ -193,11 +204,10 @@ fn overload_beyond_the_drain_is_censored() {
 #[test]
 fn absurd_rates_end() {
     for (rate, connections) in [(100_000_000, 3), (100_000_000_000, 1)] {
-        let plan = Plan {
-            duration_ns: Some(2 * SECOND),
-            timeout_ns: SECOND,
-            ..open(rate, 1, connections)
-        };
+        let plan = open(rate, 1, connections).with_load(|load| {
+            load.duration_ns = Some(2 * SECOND);
+            load.timeout_ns = SECOND;
+        });
         let run = run(serving(MS), &plan);
         let outcomes = run.measured.outcomes;
         assert_eq!(run.measured.planned, 2 * rate);
@@ -219,7 +229,7 @@ fn a_client_that_stops_reports_itself() {
     let stops = vec![Pause::new(START.after(SECOND), SECOND / 2)];
     let mut world = World { client: Client { stops, ..Client::default() }, ..serving(MS) };
     world.server.workers = Workers::Unlimited;
-    let plan = Plan { duration_ns: Some(4 * SECOND), ..open(1_000, 1, 1_000) };
+    let plan = open(1_000, 1, 1_000).with_load(|load| load.duration_ns = Some(4 * SECOND));
     let run = run(world, &plan);
     let measured = &run.measured;
     assert_eq!(measured.outcomes.ok, 4_000);
@@ -278,12 +288,11 @@ fn random_well_worlds_are_measured_exactly() {
         // A fixed delay, so that requests reach the server in the order in which they were sent.
         world.network.up = weir_sim::Law::Fixed(random.between(0, MS));
         let rate = random.between(1, 5_000);
-        let plan = Plan {
-            warmup_ns: 20 * MS,
-            duration_ns: Some(100 * MS),
-            pipeline: 1,
-            ..open(rate, random.between(1, 3), 4)
-        };
+        let plan = open(rate, random.between(1, 3), 4).with_load(|load| {
+            load.warmup.span_ns = 20 * MS;
+            load.duration_ns = Some(100 * MS);
+            load.pipeline = 1;
+        });
         let run = run(world, &plan);
         let what = format!("seed {seed}, {:?}", plan.load);
         let not_ok = run.measured.outcomes.bad_response;
@@ -311,8 +320,9 @@ fn sends_are_evenly_spaced_over_any_connections() {
 
 #[test]
 fn a_warm_up_ends_when_the_load_is_steady() {
-    let plan = Plan { warmup_ns: 60 * SECOND, warmup_is_auto: true, ..open(200, 1, 4) };
-    let plan = Plan { duration_ns: Some(5 * SECOND), ..plan };
+    let plan = open(200, 1, 4)
+        .with_load(|load| load.warmup = Warmup { span_ns: 60 * SECOND, is_auto: true });
+    let plan = plan.with_load(|load| load.duration_ns = Some(5 * SECOND));
     let run = run(serving(MS), &plan);
     let phases = &run.measured.workers[0];
     let warmup_ns = phases.t0_ns - phases.start_ns;
@@ -329,8 +339,9 @@ fn a_warm_up_ends_when_the_load_is_steady() {
 #[test]
 fn a_load_that_never_settles_is_measured_and_reported() {
     // One connection serves 100 of the 200 requests per second, so the backlog grows.
-    let plan = Plan { warmup_ns: 8 * SECOND, warmup_is_auto: true, ..open(200, 1, 1) };
-    let plan = Plan { duration_ns: Some(2 * SECOND), ..plan };
+    let plan = open(200, 1, 1)
+        .with_load(|load| load.warmup = Warmup { span_ns: 8 * SECOND, is_auto: true });
+    let plan = plan.with_load(|load| load.duration_ns = Some(2 * SECOND));
     let run = run(serving(10 * MS), &plan);
     let phases = &run.measured.workers[0];
     assert!(phases.t0_ns - phases.start_ns >= 8 * SECOND);

@@ -60,12 +60,18 @@ fn plans() -> Vec<Plan> {
         open(997, 1, 7),
         poisson(1_500, 1, 20, 42),
         closed(10),
-        Plan { pipeline: 4, ..open(3_000, 1, 5) },
+        open(3_000, 1, 5).with_load(|load| load.pipeline = 4),
         Plan { connection: renewing, ..open(500, 1, 4) },
-        Plan { warmup_ns: 200 * MS, ..poisson(800, 1, 3, 7) },
+        poisson(800, 1, 3, 7).with_load(|load| load.warmup.span_ns = 200 * MS),
         // A window that ends with the requests of each worker: slices of different lengths.
-        Plan { duration_ns: None, requests: Some(1_000), ..closed(8) },
-        Plan { duration_ns: None, requests: Some(700), ..open(2_000, 1, 9) },
+        closed(8).with_load(|load| {
+            load.duration_ns = None;
+            load.requests = Some(1_000);
+        }),
+        open(2_000, 1, 9).with_load(|load| {
+            load.duration_ns = None;
+            load.requests = Some(700);
+        }),
     ];
     plans.into_iter().map(|plan| Plan { threads: PARTS, ..plan }).collect()
 }
@@ -105,7 +111,7 @@ fn check(plan: &Plan, division: &[Part], what: &str, world: impl Fn(u32) -> Worl
 fn three_parts_merged_equal_one_run_of_three_workers() {
     for seed in 0..3 {
         for plan in plans() {
-            let what = format!("seed {seed}, {:?}, {:?}", plan.load, plan.requests);
+            let what = format!("seed {seed}, {:?}, {:?}", plan.load, plan.load.requests);
             let world = |number: u32| {
                 World::well(Seed(seed * u64::from(PARTS) + u64::from(number)), SECOND)
             };
@@ -118,7 +124,7 @@ fn three_parts_merged_equal_one_run_of_three_workers() {
 fn parts_with_weights_merged_equal_one_run() {
     let division = Part::weighted(&[1, 2]).expect("two parts");
     for plan in plans() {
-        let what = format!("{:?}, {:?}", plan.load, plan.requests);
+        let what = format!("{:?}, {:?}", plan.load, plan.load.requests);
         check(&plan, &division, &what, |number| World::well(Seed(number.into()), SECOND));
     }
 }
@@ -126,8 +132,11 @@ fn parts_with_weights_merged_equal_one_run() {
 #[test]
 fn parts_in_wild_worlds_lose_nothing() {
     for seed in 0..8 {
-        for plan in plans().into_iter().filter(|plan| plan.length_ns().is_some()) {
-            let plan = Plan { timeout_ns: SECOND, connect_timeout_ns: 300 * MS, ..plan };
+        for plan in plans().into_iter().filter(|plan| plan.load.length_ns().is_some()) {
+            let plan = plan.with_load(|load| {
+                load.timeout_ns = SECOND;
+                load.connect_timeout_ns = 300 * MS;
+            });
             let what = format!("seed {seed}, {:?}", plan.load);
             let world = |number: u32| {
                 World::wild(Seed(seed * u64::from(PARTS) + u64::from(number)), SECOND)

@@ -18,7 +18,11 @@ fn queue(seed: u64) -> World {
 }
 
 fn long(plan: Plan) -> Plan {
-    Plan { warmup_ns: 5 * SECOND, duration_ns: Some(600 * SECOND), timeout_ns: 60 * SECOND, ..plan }
+    plan.with_load(|load| {
+        load.warmup.span_ns = 5 * SECOND;
+        load.duration_ns = Some(600 * SECOND);
+        load.timeout_ns = 60 * SECOND;
+    })
 }
 
 /// Checks the mean of `statistic` over the slices against `expected`, within five standard errors.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use weir_io::Nanos;
-use weir_result::{ConnectionLoad, ConnectionStage, Plan, parse_connection_stages};
+use weir_result::{ConnectionLoad, ConnectionStage, Load, Plan, Warmup, parse_connection_stages};
 use weir_sim::{Random, Seed, World};
 
 use crate::conservation::{SPAN_NS, random_plan, setting};
@@ -14,18 +14,17 @@ const MS: u64 = SECOND / 1_000;
 
 /// Returns a closed loop in these stages.
 fn ramping(plan: &Plan, stages: Vec<ConnectionStage>) -> Plan {
-    Plan {
-        duration_ns: None,
-        requests: None,
-        connections: ConnectionLoad::Stages(stages),
-        in_flight_max: None,
-        ..plan.clone()
-    }
+    plan.clone().with_load(|load| {
+        load.duration_ns = None;
+        load.requests = None;
+        load.connections = ConnectionLoad::Stages(stages);
+        load.in_flight_max = None;
+    })
 }
 
 /// Returns the connections of `run` that sent a request in the 5 ms up to `offset_ns` from t0.
 fn senders(run: &Run, plan: &Plan, offset_ns: u64) -> usize {
-    let until = run.start().after(plan.warmup_ns + offset_ns);
+    let until = run.start().after(plan.load.warmup.span_ns + offset_ns);
     let sent = run.sent_between(until.before(5 * MS), until);
     sent.iter().map(|request| request.conn).collect::<BTreeSet<_>>().len()
 }
@@ -37,7 +36,14 @@ fn connections_follow_the_plan_on_one_and_two_workers() {
     // The planned number in the middle of parts of the ramps and steps.
     let planned = [(250, 34), (750, 32), (1_150, 0), (1_450, 9), (1_750, 5), (1_995, 1)];
     for threads in [1, 2] {
-        let plan = Plan { threads, warmup_ns: SECOND / 10, ..Plan::default() };
+        let plan = Plan {
+            load: Load {
+                warmup: Warmup { span_ns: SECOND / 10, is_auto: false },
+                ..Plan::default().load
+            },
+            threads,
+            ..Plan::default()
+        };
         let plan = ramping(&plan, stages.clone());
         let world = || serving(2 * MS);
         let runs: Vec<Run> = (0..threads)
@@ -87,8 +93,8 @@ fn stages_of_connections_add_up_in_wild_worlds() {
             })
             .collect();
         stages[0].from = random.between(1, 12) as u32;
-        let plan = ramping(&Plan { load: weir_result::Load::closed_loop(), ..plan }, stages);
-        let plan = Plan { threads: plan.threads.min(plan.connections.count()), ..plan };
+        let plan = ramping(&plan.with_load(|load| load.due = None), stages);
+        let plan = Plan { threads: plan.threads.min(plan.load.connections.count()), ..plan };
         let number = random.between(0, u64::from(plan.threads) - 1) as u32;
         let run = run_job(World::wild(Seed(seed), SPAN_NS), &job(&plan), number, stop_at, None);
         check_stages(&plan, &run, &format!("seed {seed}"));
@@ -102,7 +108,7 @@ fn stages_of_connections_add_up_in_wild_worlds() {
 #[test]
 fn a_ramp_from_nothing_has_a_document() {
     let stages = parse_connection_stages("200ms@c=0..10").expect("stages");
-    let plan = ramping(&Plan { warmup_ns: 0, ..Plan::default() }, stages);
+    let plan = ramping(&Plan::default(), stages);
     let run = run_job(serving(MS), &job(&plan), 0, Nanos::MAX, None);
     let document = document(&plan, run.measured);
     assert_eq!(document.stages.len(), 1);

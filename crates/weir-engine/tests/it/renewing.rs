@@ -56,10 +56,10 @@ fn no_connection_carries_more_requests_than_it_may() {
         for plan in [
             closed(3),
             open(1_000, 1, 5),
-            Plan { pipeline: 4, ..closed(3) },
-            Plan { pipeline: 4, ..open(5_000, 1, 3) },
+            closed(3).with_load(|load| load.pipeline = 4),
+            open(5_000, 1, 3).with_load(|load| load.pipeline = 4),
         ] {
-            let what = format!("{requests}, {:?}, pipeline {}", plan.load, plan.pipeline);
+            let what = format!("{requests}, {:?}, pipeline {}", plan.load, plan.load.pipeline);
             let run = run(far(MS, 100 * US), &after_requests(plan, requests));
             check_well(&run, &what);
             let sockets = by_socket(&run);
@@ -140,7 +140,7 @@ fn connections_that_end_after_each_request_end_all_alike() {
 fn a_server_that_dies_meets_no_storm_of_renewals() {
     let mut world = serving(MS);
     world.server.black_hole_from = Some(Nanos(500 * MS));
-    let plan = Plan { timeout_ns: 50 * MS, ..after_requests(closed(1), 2) };
+    let plan = after_requests(closed(1), 2).with_load(|load| load.timeout_ns = 50 * MS);
     let run = run(world, &plan);
     let connections = &run.measured.connections;
     assert!(run.measured.outcomes.timed_out > 0);

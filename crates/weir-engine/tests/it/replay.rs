@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weir_engine::{Job, RequestList};
 use weir_io::Nanos;
 use weir_list::{Order, Sequence};
-use weir_result::{Arrivals, Load, Plan, ReplayPlan};
+use weir_result::{Arrivals, DueTimes, Load, Plan, ReplayPlan, Warmup};
 use weir_sim::{Random, Seed, World};
 
 use crate::conservation::{SPAN_NS, random_plan, setting};
@@ -19,14 +19,12 @@ fn replay(plan: &Plan, times: &[u64], rows: &[u32]) -> Job {
         window_ns: times.last().map_or(1, |last| last + 1),
         ..ReplayPlan::default()
     };
-    let plan = Plan {
-        load: Load::of_log(log),
-        duration_ns: None,
-        requests: None,
-        warmup_ns: 0,
-        warmup_is_auto: false,
-        ..plan.clone()
-    };
+    let plan = plan.clone().with_load(|load| {
+        load.duration_ns = None;
+        load.requests = None;
+        load.warmup = Warmup { span_ns: 0, is_auto: false };
+        load.due = Some(DueTimes::Log(log));
+    });
     let sequence = Sequence::listed(rows.into());
     let list = RequestList { sequence, ..list(Order::Once, &[1; 5]) };
     Job { times: Some(times.into()), ..job_of(&plan, list) }
@@ -48,7 +46,11 @@ fn requests_leave_at_the_times_of_the_log() {
     let mut random = Random::new(Seed(7), 301);
     for (threads, connections) in [(1, 100), (3, 100), (4, 90)] {
         let (times, rows) = random_log(&mut random, SECOND, 300);
-        let plan = Plan { threads, connections: connections.into(), ..Plan::default() };
+        let plan = Plan {
+            load: Load { connections: connections.into(), ..Plan::default().load },
+            threads,
+            ..Plan::default()
+        };
         let job = replay(&plan, &times, &rows);
         let mut sent: Vec<u64> = Vec::new();
         let mut by_row = [0; 5];
@@ -96,7 +98,8 @@ fn replays_add_up_in_wild_worlds() {
 fn a_replay_has_no_intervals() {
     let times: Vec<u64> = (0..600).map(|nth| nth * nth * 1_000).collect();
     let rows: Vec<u32> = times.iter().map(|_| 0).collect();
-    let job = replay(&Plan { connections: 50.into(), ..Plan::default() }, &times, &rows);
+    let job =
+        replay(&Plan::default().with_load(|load| load.connections = 50.into()), &times, &rows);
     let mut plan = job.plan.clone();
     let run = run_job(serving(SECOND / 10_000), &job, 0, Nanos::MAX, None);
     let found = |plan: &Plan| {
@@ -111,6 +114,7 @@ fn a_replay_has_no_intervals() {
     });
     assert_eq!(found(&plan), (false, true));
     let rate = plan.load.rate().expect("it has a mean");
-    (plan.load, plan.duration_ns) = (Load::constant(rate, Arrivals::Uniform), job.plan.length_ns());
+    plan.load.due = Some(DueTimes::constant(rate, Arrivals::Uniform));
+    plan.load.duration_ns = job.plan.load.length_ns();
     assert_eq!(found(&plan), (true, false), "as a constant load it would have them");
 }

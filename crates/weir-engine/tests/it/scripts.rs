@@ -78,7 +78,7 @@ fn each_request_is_another_one() {
         let all = sent.warmup + sent.measured + sent.tail;
         assert_eq!(numbers(&run), (1..=all).collect::<Vec<_>>(), "{what}");
         let planned =
-            if !plan.load.is_open_loop() { 1_000 * plan.connections.count() } else { 1_000 };
+            if !plan.load.is_open_loop() { 1_000 * plan.load.connections.count() } else { 1_000 };
         assert_eq!(run.measured.planned, u64::from(planned), "{what}");
         check_all(&what, &run.measured.service_time.ok, planned.into(), MS);
         assert_eq!(run.measured.script.as_ref().expect("a script").ran_dry, 0, "{what}");
@@ -93,7 +93,7 @@ function request(connection)
 end
 "#;
     for plan in [closed(1), closed(7), open(1_000, 1, 1), open(1_000, 1, 7)] {
-        let what = format!("{:?}, {:?}", plan.load, plan.connections);
+        let what = format!("{:?}, {:?}", plan.load, plan.load.connections);
         let run = run_script(serving(MS / 2), &plan, NUMBERED);
         check_well(&run, &what);
         assert!(run.measured.planned >= 1_000, "{what}");
@@ -133,8 +133,8 @@ fn first_of_batch(index: u64, sizes: &[u64]) -> u64 {
 /// Returns the true response times of the measured slots of an open loop in batches. All requests
 /// of a string count from the first one's slot.
 fn true_responses(run: &Run, plan: &Plan, sizes: &[u64]) -> Vec<u64> {
-    let t0 = run.start().after(plan.warmup_ns);
-    let t1 = t0.after(plan.length_ns().expect("a run of known length"));
+    let t0 = run.start().after(plan.load.warmup.span_ns);
+    let t1 = t0.after(plan.load.length_ns().expect("a run of known length"));
     let mut times = Vec::new();
     for request in &run.truth.requests {
         let slot = request.number.expect("numbered") - 1;
@@ -155,8 +155,8 @@ fn batches_are_timed_response_by_response() {
     for sizes in [&[1][..], &[3], &[1, 4, 2], &[2, 40, 1], &[1, 100, 300]] {
         let text = batching(&in_words(sizes)) + SHOWN;
         for plan in [closed(1), closed(3), open(200, 1, 3), open(333, 2, 5)] {
-            let plan = Plan { warmup_ns: 100 * MS, ..plan };
-            let what = format!("{sizes:?} {:?} {:?}", plan.load, plan.connections);
+            let plan = plan.with_load(|load| load.warmup.span_ns = 100 * MS);
+            let what = format!("{sizes:?} {:?} {:?}", plan.load, plan.load.connections);
             let run = run_script(serving(MS), &plan, &text);
             check_well(&run, &what);
             let sent = run.measured.sent;
@@ -198,7 +198,7 @@ fn responses_are_shown_with_their_requests() {
                 world.server.responses = responses.clone();
                 world.network.split = split;
                 world.network.segment_bytes = 100;
-                let plan = Plan { duration_ns: Some(SECOND / 10), ..closed(3) };
+                let plan = closed(3).with_load(|load| load.duration_ns = Some(SECOND / 10));
                 let run = run_script(world, &plan, &(batching(sizes) + SHOWN));
                 let what = format!("{name}, {split:?}, {sizes}");
                 assert_eq!(run.failure, None, "{what}");
@@ -252,7 +252,10 @@ fn a_server_that_closes_in_a_batch_leaves_the_rest_without_a_response() {
 fn a_number_of_requests_is_measured_exactly_in_batches() {
     for (requests, size) in [(1, 1), (1, 4), (10, 3), (100, 7), (12, 4)] {
         for plan in [closed(1), closed(5), open(200, 1, 2), open(200, 1, 40)] {
-            let plan = Plan { requests: Some(requests), duration_ns: None, ..plan };
+            let plan = plan.with_load(|load| {
+                load.requests = Some(requests);
+                load.duration_ns = None;
+            });
             let what = format!("{requests} in {size}, {:?}", plan.load);
             let run = run_script(serving(MS), &plan, &batching(&size.to_string()));
             check_well(&run, &what);
@@ -307,8 +310,12 @@ end
 
 #[test]
 fn long_delays_are_not_the_end_of_a_number_of_requests() {
-    let plan = Plan { requests: Some(3), duration_ns: None, timeout_ns: SECOND, ..closed(1) };
-    let plan = Plan { connect_timeout_ns: SECOND, ..plan };
+    let plan = closed(1).with_load(|load| {
+        load.requests = Some(3);
+        load.duration_ns = None;
+        load.timeout_ns = SECOND;
+    });
+    let plan = plan.with_load(|load| load.connect_timeout_ns = SECOND);
     let run = run_script(serving(MS), &plan, "function delay() return 60000 end");
     check_well(&run, "long rests");
     assert_eq!((run.measured.planned, run.measured.outcomes.ok), (3, 3));
@@ -504,7 +511,11 @@ fn a_callback_that_fails_ends_the_run_in_order() {
 /// Requests of one string are sent before their slots are due, so the end may fall between them.
 #[test]
 fn an_end_between_the_slots_of_a_batch_is_accounted_for() {
-    let plans = [open(10, 1, 3), open(100, 1, 3), Plan { warmup_ns: 333 * MS, ..open(30, 1, 1) }];
+    let plans = [
+        open(10, 1, 3),
+        open(100, 1, 3),
+        open(30, 1, 1).with_load(|load| load.warmup.span_ns = 333 * MS),
+    ];
     for plan in plans {
         for ending in ["wrk.thread:stop()", "error('no more')"] {
             for at in 1..20 {
@@ -539,17 +550,17 @@ fn late_responses_are_taken_and_counted() {
     // Some requests are slow: 50 ms instead of 1 ms.
     let mut world = serving(MS);
     world.server.service = Law::Bimodal { fast_ns: MS, slow_ns: 50 * MS, slow_share: 0.3 };
-    for plan in [closed(4), Plan { pipeline: 3, ..closed(2) }, open(200, 1, 30)] {
-        let plan = Plan { timeout_ns: 20 * MS, ..plan };
+    for plan in [closed(4), closed(2).with_load(|load| load.pipeline = 3), open(200, 1, 30)] {
+        let plan = plan.with_load(|load| load.timeout_ns = 20 * MS);
         // The drain lasts no longer than the timeout: the last slow requests are in flight at its
         // end.
         let run = run_job(world.clone(), &late(&plan), 0, Nanos::MAX, None);
-        let what = format!("{:?}, {}", plan.load, plan.pipeline);
+        let what = format!("{:?}, {}", plan.load, plan.load.pipeline);
         let outcomes = run.measured.outcomes;
         assert_eq!(outcomes.ok + outcomes.in_flight_at_end, run.measured.planned, "{what}");
         assert_eq!(
             run.measured.connections.connects,
-            u64::from(plan.connections.count()),
+            u64::from(plan.load.connections.count()),
             "{what}"
         );
         assert!(run.measured.connections.failures.is_empty(), "{what}");
@@ -571,7 +582,7 @@ fn late_responses_are_taken_and_counted() {
 fn a_response_that_never_comes_is_overdue_once() {
     let mut world = serving(MS);
     world.server.black_hole_from = Some(Nanos::ZERO);
-    let plan = Plan { timeout_ns: 100 * MS, ..closed(4) };
+    let plan = closed(4).with_load(|load| load.timeout_ns = 100 * MS);
     let run = run_job(world, &late(&plan), 0, Nanos::MAX, None);
     assert_eq!((run.measured.planned, run.measured.overdue), (4, 4));
     assert_eq!(run.measured.outcomes.in_flight_at_end, 4);
@@ -580,7 +591,7 @@ fn a_response_that_never_comes_is_overdue_once() {
 
 #[test]
 fn rates_are_sampled_and_batches_timed() {
-    let plan = Plan { duration_ns: Some(950 * MS), ..closed(2) };
+    let plan = closed(2).with_load(|load| load.duration_ns = Some(950 * MS));
     let mut world = serving(MS);
     world.server.stalls = vec![weir_sim::Pause::new(START.after(200 * MS), 300 * MS)];
     let run = run_job(world.clone(), &late(&plan), 0, Nanos::MAX, None);

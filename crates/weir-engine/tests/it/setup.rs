@@ -12,8 +12,8 @@ use weir_http::Prepared;
 use weir_io::{Endpoint, Nanos};
 use weir_result::histogram::{bucket_of, highest_in};
 use weir_result::{
-    Arrivals, Document, DocumentParts, Histogram, IoEngine, Load, Measurements, Plan, Rate, Sent,
-    StampChoice,
+    Arrivals, Document, DocumentParts, DueTimes, Histogram, IoEngine, Load, Measurements, Plan,
+    Rate, Sent, StampChoice,
 };
 use weir_script::{Main, Mode, Options, WorkerState};
 use weir_sim::{Fate, Law, Server, Sim, TrueRequest, Truth, World};
@@ -51,8 +51,11 @@ impl Run {
 /// Returns a closed loop of one second.
 pub(crate) fn closed(connections: u32) -> Plan {
     Plan {
-        connections: connections.into(),
-        duration_ns: Some(SECOND),
+        load: Load {
+            connections: connections.into(),
+            duration_ns: Some(SECOND),
+            ..Plan::default().load
+        },
         io: IoEngine::Simulated,
         stamps: StampChoice::All,
         ..Plan::default()
@@ -62,15 +65,15 @@ pub(crate) fn closed(connections: u32) -> Plan {
 /// Returns an open loop of one second: `requests` per `seconds`.
 pub(crate) fn open(requests: u64, seconds: u64, connections: u32) -> Plan {
     let rate = Rate { numerator: requests, denominator: seconds };
-    let load = Load::constant(rate, Arrivals::Uniform);
-    Plan { load, ..closed(connections) }
+    let due = Some(DueTimes::constant(rate, Arrivals::Uniform));
+    closed(connections).with_load(|load| load.due = due)
 }
 
 /// Returns an open loop of one second with Poisson arrivals.
 pub(crate) fn poisson(requests: u64, seconds: u64, connections: u32, seed: u64) -> Plan {
     let rate = Rate { numerator: requests, denominator: seconds };
-    let load = Load::constant(rate, Arrivals::Poisson { seed });
-    Plan { load, ..closed(connections) }
+    let due = Some(DueTimes::constant(rate, Arrivals::Poisson { seed }));
+    closed(connections).with_load(|load| load.due = due)
 }
 
 /// Returns a faultless server with a worker for each connection, which takes `service_ns` per
@@ -306,8 +309,8 @@ pub(crate) fn due_at(run: &Run, plan: &Plan, index: u64) -> Nanos {
 /// Returns the true response times of a faultless run of a uniform plan. Slots are sent in order,
 /// so the n-th request at the server is the n-th slot.
 pub(crate) fn true_response(run: &Run, plan: &Plan) -> Vec<u64> {
-    let t0 = run.start().after(plan.warmup_ns);
-    let t1 = t0.after(plan.length_ns().expect("a run of known length"));
+    let t0 = run.start().after(plan.load.warmup.span_ns);
+    let t1 = t0.after(plan.load.length_ns().expect("a run of known length"));
     let slots = (0u64..).zip(&run.truth.requests);
     let slots = slots.map(|(index, request)| (due_at(run, plan, index), request));
     let measured = slots.filter(|(due_at, _)| (t0..t1).contains(due_at));

@@ -2,7 +2,7 @@
 
 use weir_io::Nanos;
 use weir_result::document::{Delivery, Grade, LimitedBy};
-use weir_result::{Arrivals, Document, Load, Outcomes, Plan, Rate, Stage};
+use weir_result::{Arrivals, Document, DueTimes, Load, Outcomes, Plan, Rate, Stage, Warmup};
 use weir_sim::{Law, Random, Seed, Server, Workers, World};
 
 use crate::conservation::{SPAN_NS, random_plan, setting};
@@ -10,12 +10,11 @@ use crate::setup::{Run, SECOND, document, job, run_job, serving};
 
 /// Returns a load in these stages.
 fn staged(plan: &Plan, stages: Vec<Stage>, arrivals: Arrivals) -> Plan {
-    Plan {
-        load: Load::in_stages(stages, arrivals),
-        duration_ns: None,
-        requests: None,
-        ..plan.clone()
-    }
+    plan.clone().with_load(|load| {
+        load.duration_ns = None;
+        load.requests = None;
+        load.due = Some(DueTimes::in_stages(stages, arrivals));
+    })
 }
 
 fn rate(numerator: u64) -> Rate {
@@ -100,7 +99,14 @@ fn requests_arrive_as_the_stages_say() {
         burst: 1,
     };
     let stages = vec![stage(1, 200, 200), stage(2, 200, 1_000), stage(1, 0, 0), stage(1, 500, 0)];
-    let plan = Plan { warmup_ns: SECOND / 2, connections: 50.into(), ..Plan::default() };
+    let plan = Plan {
+        load: Load {
+            warmup: Warmup { span_ns: SECOND / 2, is_auto: false },
+            connections: 50.into(),
+            ..Plan::default().load
+        },
+        ..Plan::default()
+    };
     let plan = staged(&plan, stages, Arrivals::Uniform);
     let run = run_job(serving(SECOND / 1_000), &job(&plan), 0, Nanos::MAX, None);
     let document = document(&plan, run.measured.clone());
@@ -116,7 +122,14 @@ fn requests_arrive_as_the_stages_say() {
 #[test]
 fn each_stage_has_its_verdict() {
     let stage = |hz| Stage { duration_ns: SECOND, from: rate(hz), to: rate(hz), burst: 1 };
-    let plan = Plan { warmup_ns: SECOND / 10, connections: 2.into(), ..Plan::default() };
+    let plan = Plan {
+        load: Load {
+            warmup: Warmup { span_ns: SECOND / 10, is_auto: false },
+            connections: 2.into(),
+            ..Plan::default().load
+        },
+        ..Plan::default()
+    };
     let stages = vec![stage(100), stage(300), stage(0), stage(100)];
     let plan = staged(&plan, stages, Arrivals::Uniform);
     let run = run_job(serving(SECOND / 100), &job(&plan), 0, Nanos::MAX, None);
@@ -147,7 +160,14 @@ fn ramp(seed: u64, from: u64, to: u64, service_ns: u64, arrivals: Arrivals) -> D
         ..Server::default()
     };
     let world = World { seed: Seed(seed), server, ..World::default() };
-    let plan = Plan { warmup_ns: SECOND / 10, connections: 50.into(), ..Plan::default() };
+    let plan = Plan {
+        load: Load {
+            warmup: Warmup { span_ns: SECOND / 10, is_auto: false },
+            connections: 50.into(),
+            ..Plan::default().load
+        },
+        ..Plan::default()
+    };
     let plan = staged(&plan, stages, arrivals);
     document(&plan, run_job(world, &job(&plan), 0, Nanos::MAX, None).measured)
 }
@@ -204,7 +224,11 @@ fn workers_share_the_slots_of_stages() {
     };
     for arrivals in [Arrivals::Uniform, Arrivals::Poisson { seed: 3 }] {
         let sent = |threads: u32, connections: u32| {
-            let plan = Plan { threads, connections: connections.into(), ..Plan::default() };
+            let plan = Plan {
+                load: Load { connections: connections.into(), ..Plan::default().load },
+                threads,
+                ..Plan::default()
+            };
             let plan = staged(&plan, stages(), arrivals);
             let run =
                 |number| run_job(serving(SECOND / 10_000), &job(&plan), number, Nanos::MAX, None);
@@ -223,7 +247,11 @@ fn a_ramp_is_never_more_than_a_slot_off_its_curve() {
     const SLOTS: f64 = 25_000.0;
     let stage = Stage { duration_ns: 10 * SECOND, from: rate(0), to: rate(5_000), burst: 1 };
     for threads in [1, 2] {
-        let plan = Plan { threads, connections: 50.into(), ..Plan::default() };
+        let plan = Plan {
+            load: Load { connections: 50.into(), ..Plan::default().load },
+            threads,
+            ..Plan::default()
+        };
         let plan = staged(&plan, vec![stage], Arrivals::Uniform);
         let mut sent_s = Vec::new();
         for number in 0..threads {

@@ -1,7 +1,6 @@
 //! The stall curve (METHOD 2.2) and related curves: the expected results for a server that stalls.
 
 use weir_io::Nanos;
-use weir_result::Plan;
 use weir_sim::{Law, Pause, Workers, World};
 
 use crate::setup::{
@@ -37,7 +36,7 @@ fn open_loop_shows_the_stall_curve() {
         (0.8, 400 * US, [0.9209, 1.1009, 1.2809, 1.3409, 1.3949, 1.4003]),
     ];
     for (utilisation, service_ns, row) in table {
-        let plan = Plan { duration_ns: Some(30 * SECOND), ..open(2_000, 1, 4_000) };
+        let plan = open(2_000, 1, 4_000).with_load(|load| load.duration_ns = Some(30 * SECOND));
         let run = run(stalled(service_ns), &plan);
         let response = &run.measured.response_time.ok;
         assert_eq!(run.measured.outcomes.ok, 60_000);
@@ -64,7 +63,7 @@ fn open_loop_shows_the_stall_curve() {
 /// hides it.
 #[test]
 fn service_time_hides_the_stall_and_response_time_does_not() {
-    let plan = Plan { duration_ns: Some(30 * SECOND), ..open(2_000, 1, 100) };
+    let plan = open(2_000, 1, 100).with_load(|load| load.duration_ns = Some(30 * SECOND));
     let run = run(stalled(0), &plan);
     let (response, service) = (&run.measured.response_time.ok, &run.measured.service_time.ok);
     check_exact("response", response, true_response(&run, &plan));
@@ -82,7 +81,7 @@ fn service_time_hides_the_stall_and_response_time_does_not() {
 /// V6: a closed loop of C connections has C slow requests, and no correction adds more.
 #[test]
 fn closed_loop_shows_one_slow_request_per_connection() {
-    let plan = Plan { duration_ns: Some(30 * SECOND), ..closed(20) };
+    let plan = closed(20).with_load(|load| load.duration_ns = Some(30 * SECOND));
     let run = run(stalled(0), &plan);
     let service = &run.measured.service_time.ok;
     let slow: u64 = service
@@ -102,7 +101,7 @@ fn closed_loop_shows_one_slow_request_per_connection() {
 fn half_the_time_stalled_gives_the_rule_of_thumb() {
     let mut world = serving(500 * US);
     world.server.stalls = vec![Pause::new(START.after(2 * SECOND), 5 * SECOND)];
-    let plan = Plan { duration_ns: Some(10 * SECOND), ..open(1_000, 1, 6_000) };
+    let plan = open(1_000, 1, 6_000).with_load(|load| load.duration_ns = Some(10 * SECOND));
     let run = run(world, &plan);
     let response = &run.measured.response_time.ok;
     for (p, expected_s) in [(0.9, 4.0), (0.75, 2.5), (1.0, 5.0)] {
@@ -118,7 +117,8 @@ fn a_stall_over_the_end_is_seen_whole() {
     let mut world = serving(500 * US);
     world.server.stalls = vec![Pause::new(START.after(9 * SECOND), 2 * SECOND)];
     for connections in [4_000, 10] {
-        let plan = Plan { duration_ns: Some(10 * SECOND), ..open(1_000, 1, connections) };
+        let plan =
+            open(1_000, 1, connections).with_load(|load| load.duration_ns = Some(10 * SECOND));
         let run = run(world.clone(), &plan);
         let response = &run.measured.response_time.ok;
         assert_eq!((run.measured.planned, run.measured.outcomes.ok), (10_000, 10_000));
@@ -139,7 +139,10 @@ fn a_stall_over_the_end_is_seen_whole() {
 fn a_stall_beyond_the_drain_is_censored() {
     let mut world = serving(500 * US);
     world.server.stalls = vec![Pause::new(START.after(SECOND), 60 * SECOND)];
-    let plan = Plan { duration_ns: Some(2 * SECOND), timeout_ns: SECOND, ..open(1_000, 1, 4_000) };
+    let plan = open(1_000, 1, 4_000).with_load(|load| {
+        load.duration_ns = Some(2 * SECOND);
+        load.timeout_ns = SECOND;
+    });
     let run = run(world, &plan);
     let outcomes = run.measured.outcomes;
     assert_eq!((outcomes.ok, outcomes.timed_out + outcomes.in_flight_at_end), (1_000, 1_000));

@@ -46,11 +46,10 @@ fn world(random: &mut Random) -> (World, Plan) {
     let network =
         Network { up: Law::Fixed(20 * US), down: Law::Fixed(20 * US), ..Network::default() };
     let server = Server { service, workers, ..Server::default() };
-    let plan = Plan {
-        warmup_ns: random.between(1, 5) * 100 * MS,
-        duration_ns: Some(random.between(10, 20) * 100 * MS),
-        ..plan
-    };
+    let plan = plan.with_load(|load| {
+        load.warmup.span_ns = random.between(1, 5) * 100 * MS;
+        load.duration_ns = Some(random.between(10, 20) * 100 * MS);
+    });
     (World { server, network, ..World::default() }, plan)
 }
 
@@ -87,8 +86,8 @@ fn random_stops(random: &mut Random, plan: &Plan) -> Vec<Pause> {
 }
 
 fn window(plan: &Plan) -> (Nanos, Nanos) {
-    let t0 = START.after(plan.warmup_ns);
-    (t0, t0.after(plan.length_ns().expect("all have one")))
+    let t0 = START.after(plan.load.warmup.span_ns);
+    (t0, t0.after(plan.load.length_ns().expect("all have one")))
 }
 
 /// Runs the world with these stops; returns the document, with the stops that a heartbeat found.

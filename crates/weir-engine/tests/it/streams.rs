@@ -28,7 +28,7 @@ fn run(world: World, habits: Habits, plan: &Plan) -> (Run, Counts) {
 
 /// Returns a plan with up to `streams` streams per connection.
 fn with_streams(plan: Plan, streams: u16) -> Plan {
-    Plan { pipeline: streams, ..plan }
+    plan.with_load(|load| load.pipeline = streams)
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_request_that_is_always_returned_fails_after_four_sends() {
 #[test]
 fn a_timeout_cancels_one_stream() {
     let habits = Habits { swallowed: 0.1, ..Habits::default() };
-    let plan = Plan { timeout_ns: 20 * MS, ..with_streams(open(1_000, 1, 1), 20) };
+    let plan = with_streams(open(1_000, 1, 1), 20).with_load(|load| load.timeout_ns = 20 * MS);
     let (run, counts) = run(World::default(), habits, &plan);
     let outcomes = run.measured.outcomes;
     assert!((60..140).contains(&outcomes.timed_out), "{outcomes:?}");
@@ -173,16 +173,14 @@ pub(crate) fn wild_plan(random: &mut Random) -> Plan {
         ..ConnectionPlan::default()
     };
     let by_number = random.chance(0.3);
-    Plan {
-        pipeline: random.between(1, 10) as u16,
-        duration_ns: (!by_number).then_some(100 * MS),
-        requests: by_number.then(|| random.between(1, 200)),
-        warmup_ns: [0, 20 * MS][random.between(0, 1) as usize],
-        timeout_ns: random.between(2 * MS, 50 * MS),
-        connect_timeout_ns: random.between(2 * MS, 50 * MS),
-        connection,
-        ..plan
-    }
+    Plan { connection, ..plan }.with_load(|load| {
+        load.pipeline = random.between(1, 10) as u16;
+        load.duration_ns = (!by_number).then_some(100 * MS);
+        load.requests = by_number.then(|| random.between(1, 200));
+        load.warmup.span_ns = [0, 20 * MS][random.between(0, 1) as usize];
+        load.timeout_ns = random.between(2 * MS, 50 * MS);
+        load.connect_timeout_ns = random.between(2 * MS, 50 * MS);
+    })
 }
 
 /// Everything that can fail, fails: no slot is lost or counted twice, and every run ends.

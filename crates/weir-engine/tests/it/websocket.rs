@@ -178,7 +178,7 @@ impl Service for WsService {
 fn run(habits: Habits, plan: &Plan, depth: u16, is_matched: bool) -> (Run, Counts) {
     let websocket = WebSocketPlan { in_flight: depth, ..WebSocketPlan::default() };
     let http = Some(HttpPlan::WebSocket(websocket));
-    let plan = Plan { pipeline: depth, http, ..plan.clone() };
+    let plan = Plan { http, ..plan.clone() }.with_load(|load| load.pipeline = depth);
     let (service, counts) = WsService::factory(habits);
     let world = World { service: Some(service), ..World::default() };
     let job = job(&plan);
@@ -256,7 +256,7 @@ fn times_between_pushed_messages_are_exact() {
 #[test]
 fn a_lost_echo_is_a_timeout() {
     let habits = Habits { swallowed: 0.02, ..Habits::default() };
-    let plan = Plan { timeout_ns: 20 * MS, ..open(1_000, 1, 8) };
+    let plan = open(1_000, 1, 8).with_load(|load| load.timeout_ns = 20 * MS);
     for depth in [1, 4] {
         let (run, counts) = run(habits.clone(), &plan, depth, false);
         let outcomes = run.measured.outcomes;

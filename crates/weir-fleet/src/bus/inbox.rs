@@ -45,17 +45,17 @@ pub enum BusEvent {
 #[derive(Clone, Debug)]
 pub(super) struct Inbox {
     messages: Sender<BusMessage>,
-    taken: Arc<Mutex<Taken>>,
+    taken: Arc<Mutex<RoomTaken>>,
 }
 
 /// The room that is taken, in bytes.
 #[derive(Debug, Default)]
-struct Taken {
+struct RoomTaken {
     all: usize,
     by_subject: HashMap<String, usize>,
 }
 
-impl Taken {
+impl RoomTaken {
     /// Takes room for a message, if it has some.
     fn take(&mut self, subject: &str, bytes: usize) -> bool {
         let by_subject = self.by_subject.get(subject).copied().unwrap_or(0);
@@ -83,7 +83,7 @@ impl Taken {
 pub(super) struct Room {
     subject: String,
     bytes: usize,
-    taken: Arc<Mutex<Taken>>,
+    taken: Arc<Mutex<RoomTaken>>,
 }
 
 impl Inbox {

@@ -6,7 +6,7 @@ use crate::tests::{entry, key};
 use serde_json::json;
 use weir_report::view::{Block, Mark, Plot};
 use weir_result::quantile::Bound;
-use weir_result::{Arrivals, ConnectionLoad, Load, Rate};
+use weir_result::{Arrivals, ConnectionLoad, DueTimes, Load, Rate};
 
 fn metrics(names: &[&str]) -> Vec<NamedMetric> {
     names.iter().map(|name| name.parse().expect("a metric")).collect()
@@ -45,18 +45,19 @@ const TERMINAL: Layout = Layout { width: Some(80), has_blocks: true };
 
 #[test]
 fn the_load_of_a_series_has_words() {
-    let words = |load: Load, connections: ConnectionLoad| {
-        let plan = json!({ "url": "http://h/", "load": load, "connections": connections });
+    let words = |due: Option<DueTimes>, connections: ConnectionLoad| {
+        let load = Load { due, connections, ..Load::default() };
+        let plan = json!({ "url": "http://h/", "load": load });
         text::load_of(&plan)
     };
     let rate = Rate { numerator: 500, denominator: 1 };
-    let open = Load::constant(rate, Arrivals::Poisson { seed: 0 });
+    let open = Some(DueTimes::constant(rate, Arrivals::Poisson { seed: 0 }));
     let growing = ConnectionLoad::Growing { first: 1, most: 9 };
     assert_eq!(words(open, growing), "http://h/, 1 connection, 500/s, poisson");
     let stages = weir_result::parse_stages("1s@100,2s@200").expect("stages");
-    let staged = words(Load::in_stages(stages, Arrivals::Uniform), 10.into());
+    let staged = words(Some(DueTimes::in_stages(stages, Arrivals::Uniform)), 10.into());
     assert_eq!(staged, "http://h/, 10 connections, 1 s at 100/s, 2 s at 200/s");
-    assert_eq!(words(Load::closed_loop(), 2.into()), "http://h/, 2 connections, closed loop");
+    assert_eq!(words(None, 2.into()), "http://h/, 2 connections, closed loop");
 }
 
 #[test]
@@ -97,16 +98,16 @@ fn a_recent_change_is_a_sentence() {
 fn another_machine_is_another_series() {
     let mut runs = step();
     for run in &mut runs {
-        run.entry.key.plan["duration_ns"] = 10_000_000_000_u64.into();
+        run.entry.key.plan["load"]["duration_ns"] = 10_000_000_000_u64.into();
     }
     for run in &mut runs[12..] {
         run.entry.key = key("6.19.2", 10);
         run.entry.key.machine["cpu"] = "A CPU with a long name @ 3.00GHz".into();
-        run.entry.key.plan["duration_ns"] = 30_000_000_000_u64.into();
+        run.entry.key.plan["load"]["duration_ns"] = 30_000_000_000_u64.into();
     }
     // One more run on the old machine: it belongs to the first series.
     let mut late = run(26, 4.0e6, 70_000.0);
-    late.entry.key.plan["duration_ns"] = 10_000_000_000_u64.into();
+    late.entry.key.plan["load"]["duration_ns"] = 10_000_000_000_u64.into();
     late.entry.time = "2026-11-25T09:00:00Z".to_owned();
     runs.push(late);
     let trend = trend(runs);

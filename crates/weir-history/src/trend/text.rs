@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::Value;
-use weir_result::{ConnectionLoad, Load};
+use weir_result::Load;
 use weir_text::setting::LAST;
 use weir_text::{printable, units};
 use weir_verdict::Better;
@@ -178,15 +178,10 @@ fn cut(text: String) -> String {
 
 pub(super) fn load_of(plan: &Value) -> String {
     let text = |name: &str| plan.get(name).map(shown).unwrap_or_default();
-    let due = read::<Load>(plan, "load").and_then(|load| load.due);
-    let load = due.map_or_else(|| "closed loop".to_owned(), |due| due.to_string());
-    let connections = read::<ConnectionLoad>(plan, "connections").map_or(0, |load| load.count());
-    format!("{}, {}, {load}", text("url"), counted(connections as usize, "connection"))
-}
-
-/// Returns a field of a plan.
-fn read<T: DeserializeOwned>(plan: &Value, name: &str) -> Option<T> {
-    serde_json::from_value(plan.get(name)?.clone()).ok()
+    let load = plan.get("load").and_then(|load| Load::deserialize(load).ok()).unwrap_or_default();
+    let connections = counted(load.connections.count() as usize, "connection");
+    let due = load.due.map_or_else(|| "closed loop".to_owned(), |due| due.to_string());
+    format!("{}, {connections}, {due}", text("url"))
 }
 
 pub(super) fn machine_of(machine: &Value) -> String {

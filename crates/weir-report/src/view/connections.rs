@@ -93,7 +93,7 @@ fn compressed(document: &Document) -> Option<Fact> {
 
 /// Growth of the number of connections, if it is not fixed.
 fn growth(document: &Document) -> Option<Fact> {
-    document.plan.connections.grows_to()?;
+    document.plan.load.connections.grows_to()?;
     let ConnectionsSection { requested, open_at_end, grown, .. } = &document.connections;
     let [first, last, grown, most] =
         [*requested, *open_at_end, *grown, document.covered_connections_max().into()]

@@ -57,7 +57,7 @@ fn conservation(accounting: &Accounting) -> Block {
 /// The part of the requests never sent that was shed.
 fn shed(document: &Document) -> Option<Block> {
     let (shed, never_sent) = (document.accounting.shed, document.accounting.never_sent);
-    let most = units::count(document.plan.in_flight_max?.into());
+    let most = units::count(document.plan.load.in_flight_max?.into());
     let of_all = format!("{} of {} never sent", units::count(shed), units::count(never_sent));
     let text = format!("{of_all}: due while {most} requests were in flight");
     (shed > 0).then(|| Block::facts("Shed", vec![Fact::text(text).toned(Tone::Bad)]))

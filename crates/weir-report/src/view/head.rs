@@ -93,11 +93,11 @@ fn load_with(plan: &Plan, allowed: Option<u64>) -> Vec<Fact> {
     let threads = Fact::counted(plan.threads.into(), "thread");
     let threads = if plan.leaves_cpus { threads.then(" (local server)") } else { threads };
     let mut facts = vec![kind.toned(Tone::Main), connections(plan, allowed), threads];
-    if let Some(most) = plan.in_flight_max {
+    if let Some(most) = plan.load.in_flight_max {
         facts.push(Fact::text(format!("at most {} in flight", units::count(most.into()))));
     }
-    if plan.pipeline > 1 {
-        facts.push(Fact::named("pipeline", plan.pipeline));
+    if plan.load.pipeline > 1 {
+        facts.push(Fact::named("pipeline", plan.load.pipeline));
     }
     if let Some(bytes) = plan.websocket().and_then(|websocket| websocket.first_bytes) {
         facts.push(Fact::named("first message of", units::bytes(bytes.into())));
@@ -122,7 +122,7 @@ fn load_with(plan: &Plan, allowed: Option<u64>) -> Vec<Fact> {
 
 /// The load of a closed loop.
 fn closed_loop(plan: &Plan) -> Fact {
-    match (plan.is_idle(), plan.connections.stages().len()) {
+    match (plan.is_idle(), plan.load.connections.stages().len()) {
         (true, _) => match plan.websocket().and_then(|it| it.first_bytes) {
             Some(_) => Fact::text("listening"),
             None => Fact::text("no messages"),
@@ -149,8 +149,8 @@ fn open_loop(load: &Load) -> Fact {
 
 /// Number of connections, and of the requests in flight on each.
 fn connections(plan: &Plan, allowed: Option<u64>) -> Fact {
-    let counted = Fact::counted(plan.connections.count().into(), "connection");
-    let connections = match &plan.connections {
+    let counted = Fact::counted(plan.load.connections.count().into(), "connection");
+    let connections = match &plan.load.connections {
         ConnectionLoad::Fixed(_) => counted,
         ConnectionLoad::Stages(_) => Fact::text(format!("up to {}", counted.text)),
         ConnectionLoad::Growing { first, most } => {
@@ -208,14 +208,14 @@ fn parts(document: &Document) -> Option<Fact> {
 
 /// The planned end of the run, and the warm-up before it.
 fn extent(plan: &Plan) -> Fact {
-    let requests = plan.requests.map(|requests| Fact::counted(requests, "request"));
-    let duration = plan.length_ns().map(|ns| Fact::text(units::plain_duration(ns)));
+    let requests = plan.load.requests.map(|requests| Fact::counted(requests, "request"));
+    let duration = plan.load.length_ns().map(|ns| Fact::text(units::plain_duration(ns)));
     let extent = match (requests, duration) {
         (Some(requests), Some(duration)) => requests.then(&format!(" or {}", duration.text)),
         (Some(extent), None) | (None, Some(extent)) => extent,
         (None, None) => Fact::text("until a signal"),
     };
-    match plan.warmup_ns {
+    match plan.load.warmup.span_ns {
         0 => extent,
         ns => extent.then(&format!(" after {} warm-up", units::plain_duration(ns))),
     }
@@ -229,7 +229,8 @@ pub(crate) fn interruption(document: &Document) -> Option<String> {
 fn early_end(document: &Document) -> String {
     if let Some(Aborted { condition, at_s, measured, .. }) = &document.run.aborted {
         let at = units::duration_of_seconds(*at_s);
-        let of = document.plan.length_ns().map(|ns| format!(" of {}", units::plain_duration(ns)));
+        let of =
+            document.plan.load.length_ns().map(|ns| format!(" of {}", units::plain_duration(ns)));
         let of = of.unwrap_or_default();
         return format!("aborted after {at}{of} by the condition '{condition}': {measured}");
     }
@@ -258,7 +259,7 @@ fn early_end(document: &Document) -> String {
         return format!("interrupted {when}: nothing was measured");
     }
     let measured = units::duration_of_seconds(window_s);
-    match document.plan.length_ns() {
+    match document.plan.load.length_ns() {
         Some(ns) if window_s >= ns as f64 / 1e9 => {
             "interrupted after the window: all of it was measured".to_owned()
         }

@@ -289,15 +289,15 @@ fn in_flight(document: &Document) -> Option<f64> {
 fn longer_run(document: &Document, needed: &UnsupportedPercentile) -> Option<String> {
     let plan = &document.plan;
     let seconds = needed.needed_s.filter(|seconds| *seconds < SECONDS_MAX);
-    if plan.requests.is_some() {
+    if plan.load.requests.is_some() {
         return Some(format!("; use {REQUESTS} {}", needed.needed_samples));
     }
-    if plan.is_one_load() {
+    if plan.load.is_one_load() {
         return Some(format!("; run ≥ {} s", seconds?.ceil()));
     }
     // A log has the length it has.
     let times = seconds? / document.throughput.window_s;
-    (plan.stage_count() > 0)
+    (plan.load.stage_count() > 0)
         .then(|| format!("; stages {:.1} times as long settle it", (times * 10.0).ceil() / 10.0))
 }
 

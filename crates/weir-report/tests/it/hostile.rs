@@ -6,7 +6,7 @@ use serde_json::Value;
 use weir_report::{EXPORTERS, Exporter, Findings, Source, TextOptions};
 use weir_result::document::{AssertionOutcome, CommandSection, NameSection, Point, ServerSection};
 use weir_result::study::{HookRun, StudyResult};
-use weir_result::{Document, ListPlan, Load, Note, ReplayPlan, Study};
+use weir_result::{Document, DueTimes, ListPlan, Note, ReplayPlan, Study};
 use weir_text::is_unprintable;
 use weir_verdict::Assertion;
 
@@ -69,11 +69,11 @@ fn infected(mut document: Document, text: &str) -> Document {
         other_origins: BTreeMap::from([(text.to_owned(), 3)]),
         ..ListPlan::default()
     });
-    document.plan.load = Load::of_log(ReplayPlan {
+    document.plan.load.due = Some(DueTimes::Log(ReplayPlan {
         name: text.to_owned(),
         left_out: BTreeMap::from([(text.to_owned(), 3)]),
         ..ReplayPlan::default()
-    });
+    }));
     document.names = vec![NameSection {
         name: text.to_owned(),
         planned: document.accounting.planned,

@@ -6,7 +6,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use weir_report::raw::{RawAbout, RawTrial, RawWriter};
-use weir_result::{ErrorKind, Plan, RawOutcome, RawRow, SlotPhase};
+use weir_result::{ErrorKind, Load, Plan, RawOutcome, RawRow, SlotPhase};
 
 /// Writes a file of these rows.
 fn written(rows: &[RawRow]) -> SerializedFileReader<bytes::Bytes> {
@@ -34,8 +34,8 @@ fn about<'a>(run_id: &'a str, plan: &'a Plan) -> RawAbout<'a> {
 
 fn plan() -> Plan {
     Plan {
+        load: Load { connections: 100.into(), ..Plan::default().load },
         url: "http://127.0.0.1:8080/index.html".to_owned(),
-        connections: 100.into(),
         threads: 2,
         ..Plan::default()
     }

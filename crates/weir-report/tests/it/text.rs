@@ -12,8 +12,8 @@ use weir_result::document::{
     ServerLoad, ServerSection, StageSection, StageVerdict,
 };
 use weir_result::{
-    Arrivals, Callback, CallbackUsage, ConnectionLoad, ConnectionStage, Document, ErrorKind,
-    FailureCause, FailurePhase, HandshakeKind, Interval, Load, Measurements, Occupancy, Rate,
+    Arrivals, Callback, CallbackUsage, ConnectionLoad, ConnectionStage, Document, DueTimes,
+    ErrorKind, FailureCause, FailurePhase, HandshakeKind, Interval, Measurements, Occupancy, Rate,
     ScriptUsage, StampChoice, Stops, Tally, TlsCounts, TlsParameters,
 };
 use weir_verdict::Assertion;
@@ -189,7 +189,7 @@ fn findings_that_change_no_number_by_a_factor_are_folded() {
 fn steps_name_where_the_target_fell_behind() {
     let mut document = fine(Fixture::open_loop(20_000)).evidence().document();
     let stages = weir_result::parse_stages("1s@100,1s@200,1s@300").expect("stages");
-    document.plan.load = Load::in_stages(stages, Arrivals::Uniform);
+    document.plan.load.due = Some(DueTimes::in_stages(stages, Arrivals::Uniform));
     let whole = document.latency.response_time.ok.clone();
     let stage = |nth: u64, completed: u64, by: LimitedBy| StageSection {
         load: format!("1 s at {}/s", 100 * nth),
@@ -242,7 +242,7 @@ fn bounded() {
 #[test]
 fn inflated_and_failed_is_unknown() {
     let fixture =
-        inflated().timeouts(4_000, 2 * S).with(|parts| parts.given.plan.timeout_ns = 2 * S);
+        inflated().timeouts(4_000, 2 * S).with(|parts| parts.given.plan.load.timeout_ns = 2 * S);
     golden("unknown", &fixture.document(), &PLAIN);
 }
 
@@ -277,7 +277,7 @@ fn imprecise() {
     golden("imprecise_closed_loop", &closed, &PLAIN);
     assert_short(&closed);
     let counted = slow(Fixture::closed_loop().spread(9_970, MS, 2 * MS)).evidence();
-    let counted = counted.with(|parts| parts.given.plan.requests = Some(10_000)).document();
+    let counted = counted.with(|parts| parts.given.plan.load.requests = Some(10_000)).document();
     assert!(print(&counted, &PLAIN).contains("use `load.requests` "));
 }
 
@@ -373,7 +373,7 @@ fn timeouts_are_bounds() {
     let fixture = Fixture::open_loop(2_000)
         .spread(19_000, MS, 3 * MS)
         .timeouts(1_000, 2_000_300_000)
-        .with(|parts| parts.given.plan.timeout_ns = 2 * S);
+        .with(|parts| parts.given.plan.load.timeout_ns = 2 * S);
     golden("degraded", &fixture.document(), &PLAIN);
 }
 
@@ -390,13 +390,13 @@ fn black_hole() {
     let fixture = Fixture::open_loop(100)
         .timeouts(1_000, 2_000_300_000)
         .with(|parts| {
-            parts.given.plan.timeout_ns = 2 * S;
+            parts.given.plan.load.timeout_ns = 2 * S;
             parts.given.run.preflight = None;
         })
         .note("preflight_timeout", "the preflight request got no response within 2 s");
     golden("black_hole", &fixture.document(), &PLAIN);
     let fixture = Fixture::closed_loop().timeouts(500, 2_000_300_000).with(|parts| {
-        parts.given.plan.timeout_ns = 2 * S;
+        parts.given.plan.load.timeout_ns = 2 * S;
         parts.given.run.preflight = None;
     });
     golden("black_hole_closed_loop", &fixture.document(), &PLAIN);
@@ -489,9 +489,9 @@ fn renewed_connections() {
 #[test]
 fn a_number_of_requests() {
     let fixture = Fixture::closed_loop().spread(50_000, 200_000, 900_000).with(|parts| {
-        parts.given.plan.requests = Some(50_000);
-        parts.given.plan.duration_ns = None;
-        parts.given.plan.warmup_ns = 0;
+        parts.given.plan.load.requests = Some(50_000);
+        parts.given.plan.load.duration_ns = None;
+        parts.given.plan.load.warmup.span_ns = 0;
         for worker in &mut parts.measurements.workers {
             worker.t0_ns = worker.start_ns;
             worker.t1_ns = worker.t0_ns + 2_500 * MS;
@@ -503,8 +503,8 @@ fn a_number_of_requests() {
 #[test]
 fn tiny_rate() {
     let rate = Rate { numerator: 1, denominator: 2 };
-    let load = Load::constant(rate, Arrivals::Poisson { seed: 42 });
-    let fixture = Fixture::new(load).spread(5, MS, 5 * MS).open(1, 1).with(|parts| {
+    let due = Some(DueTimes::constant(rate, Arrivals::Poisson { seed: 42 }));
+    let fixture = Fixture::new(due).spread(5, MS, 5 * MS).open(1, 1).with(|parts| {
         parts.given.plan.threads = 1;
     });
     let mut document = fixture.document();
@@ -512,7 +512,7 @@ fn tiny_rate() {
     // `-d` makes no stage longer: p50 needs 40 s, and the window has 10.
     assert_eq!(document.throughput.window_s, 10.0);
     let stage = ConnectionStage { duration_ns: 10_000 * MS, from: 1, to: 1 };
-    document.plan.connections = ConnectionLoad::Stages(vec![stage]);
+    document.plan.load.connections = ConnectionLoad::Stages(vec![stage]);
     let text = print(&document, &PLAIN);
     assert!(text.contains("too few independent samples; stages 4.0 times as long"), "{text}");
 }

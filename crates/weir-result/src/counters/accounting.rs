@@ -34,7 +34,7 @@ counters! {
     /// Requests due, and never sent.
     counter never_sent: u64 => rules::sum;
     /// Of `never_sent`: requests that were due while as many were in flight as allowed
-    /// (`plan.in_flight_max`); absent if there are none.
+    /// (`plan.load.in_flight_max`); absent if there are none.
     counter shed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
     /// Of `planned`: requests without a response within the timeout, whatever their class. More
     /// than `timed_out` if late responses were awaited; absent if there are none.

@@ -56,7 +56,7 @@ impl Coverage {
                 .iter()
                 .fold(0, |sum: u32, section| sum.saturating_add(plan.connections_of(section.part))),
         };
-        let share = f64::from(connections) / f64::from(plan.connections.count().max(1));
+        let share = f64::from(connections) / f64::from(plan.load.connections.count().max(1));
         Coverage { connections, share }
     }
 }
@@ -136,7 +136,8 @@ impl Document {
     /// True if the number of connections may grow, and was below its greatest all the time.
     pub fn is_below_connections_max(&self) -> bool {
         let opened = self.connections.requested.saturating_add(self.connections.grown);
-        self.plan.connections.grows_to().is_some() && opened < self.covered_connections_max().into()
+        self.plan.load.connections.grows_to().is_some()
+            && opened < self.covered_connections_max().into()
     }
 
     /// Returns the window of the merged parts that starts last and the one that ends first, with
@@ -158,7 +159,7 @@ fn window_of(plan: &Plan, section: &PartSection, phases: &[Phases]) -> Option<Pa
     let part = section.part.index();
     let own: Vec<Phases> = phases.iter().filter(|phases| phases.part == part).copied().collect();
     let start_ns = own.iter().map(|phases| phases.start_ns).max()?;
-    let t0_ns = start_ns.saturating_add(plan.warmup_ns);
+    let t0_ns = start_ns.saturating_add(plan.load.warmup.span_ns);
     let from_ns = section.run.epoch_unix_ns.saturating_add(t0_ns);
     let until_ns = from_ns.saturating_add(window_ns(plan, false, &own));
     Some(PartWindow { part, from_ns, until_ns })

@@ -155,7 +155,7 @@ impl Latency {
         let [ok, all] = [Selection::Ok, Selection::All]
             .map(|column| Intervals::of_slices(response, slices, column, window_s))
             // The slices of a load that changes are no samples of one distribution.
-            .map(|all| if plan.is_one_load() { all } else { all.support_only() });
+            .map(|all| if plan.load.is_one_load() { all } else { all.support_only() });
         let of_service = |intervals: &Intervals| match plan.load.is_open_loop() {
             false => intervals.clone(),
             true => intervals.support_only(),

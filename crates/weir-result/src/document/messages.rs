@@ -271,7 +271,7 @@ impl MessageTimes {
         window_s: f64,
     ) -> MessageTimes {
         // The slices of a load that changes are no samples of one distribution.
-        MessageTimes::within(first, slices, window_s, plan.is_one_load())
+        MessageTimes::within(first, slices, window_s, plan.load.is_one_load())
     }
 
     fn within(
@@ -335,7 +335,7 @@ impl MessagesSection {
         let counts = measured.messages.as_ref()?;
         let interval = |count: fn(&Slice) -> u64| {
             let rate = || RateInterval::of(&measured.slices, window_ns, count);
-            plan.is_one_load().then(rate).flatten()
+            plan.load.is_one_load().then(rate).flatten()
         };
         let has_goodput = plan.messages.as_ref().is_some_and(|messages| messages.goodput.is_some());
         let goodput = has_goodput.then(|| GoodputSection {

@@ -11,7 +11,7 @@ impl Document {
     /// `ok` and the others together, and response times. `place` is the name's among those with
     /// intervals. `None` if the stage did not begin, or the slices have no counts of names.
     pub fn name_in_stage(&self, stage: usize, place: usize) -> Option<StageSection> {
-        let spans = self.plan.stage_spans();
+        let spans = self.plan.load.stage_spans();
         let (planned, stage) = (spans.get(stage)?, self.stages.get(stage)?);
         let own = |slice: &&SliceEntry| (stage.start_s..stage.end_s).contains(&slice.start_s);
         let slices = self.slices.iter().filter(own).map(SliceEntry::to_slice);

@@ -117,7 +117,7 @@ impl NameSection {
         let [ok, all] = [Selection::Ok, Selection::All]
             .map(|column| Intervals::of_slices(&counts.response_time, slices, column, window_s))
             // The slices of a load that changes are no samples of one distribution.
-            .map(|all| if plan.is_one_load() { all } else { all.support_only() });
+            .map(|all| if plan.load.is_one_load() { all } else { all.support_only() });
         let of_service = |intervals: &Intervals| match plan.load.is_open_loop() {
             false => intervals.clone(),
             true => intervals.support_only(),
@@ -136,7 +136,7 @@ impl NameSection {
             completed: counts.completed,
             good: counts.good,
             completed_rps: per_second(counts.completed, window_ns),
-            completed_interval: completed.filter(|_| plan.is_one_load()),
+            completed_interval: completed.filter(|_| plan.load.is_one_load()),
             response_time: Metric::of(&counts.response_time, &ok, &all),
             service_time: Metric::of(&counts.service_time, &of_service(&ok), &of_service(&all)),
             messages: NameMessages::of(plan, counts, slices, window_ns),

@@ -41,7 +41,7 @@ impl SelfcheckSection {
         let service_time = &measurements.service_time.ok;
         Some(SelfcheckSection {
             rate,
-            connections: plan.connections.count(),
+            connections: plan.load.connections.count(),
             threads: plan.threads,
             requests: service_time.count(),
             service_time: Floor::of(service_time)?,

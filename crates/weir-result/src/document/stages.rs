@@ -136,7 +136,7 @@ impl StageSection {
         let slices = &measurements.slices;
         let mut from_ns = 0;
         let mut sections = Vec::new();
-        for (index, stage) in plan.stage_spans().into_iter().enumerate() {
+        for (index, stage) in plan.load.stage_spans().into_iter().enumerate() {
             let until_ns = from_ns + stage.duration_ns;
             let begin = slices.partition_point(|slice| slice.start_ns < from_ns);
             let end = slices.partition_point(|slice| slice.start_ns < until_ns);

@@ -18,7 +18,7 @@ impl Throughput {
         let offered_rps = plan.load.rate().map(|rate| share * rate.rps());
         let interval = |count: fn(&Slice) -> u64| {
             // The slices of a load that changes are no samples of one distribution.
-            let is_one_load = plan.is_one_load();
+            let is_one_load = plan.load.is_one_load();
             is_one_load.then(|| RateInterval::of(slices, window_ns, count)).flatten()
         };
         Throughput {
@@ -40,25 +40,26 @@ impl Throughput {
 /// parts are never subtracted.
 pub(super) fn window_ns(plan: &Plan, is_cut: bool, phases: &[Phases]) -> u64 {
     let planned_ns = planned_ns(plan);
-    let is_planned = plan.requests.is_none() || by_count_ns(plan).is_some();
+    let is_planned = plan.load.requests.is_none() || by_count_ns(plan).is_some();
     if let (Some(planned_ns), true, false) = (planned_ns, is_planned, is_cut) {
         return planned_ns;
     }
     // A run interrupted before t0 has no window.
-    let observed = |worker: &Phases| worker.t1_ns.saturating_sub(worker.start_ns + plan.warmup_ns);
+    let observed =
+        |worker: &Phases| worker.t1_ns.saturating_sub(worker.start_ns + plan.load.warmup.span_ns);
     let observed_ns = phases.iter().map(observed).max().unwrap_or(0);
     observed_ns.min(planned_ns.unwrap_or(u64::MAX))
 }
 
 /// End of the window by the plan, in nanoseconds from t0.
 pub(super) fn planned_ns(plan: &Plan) -> Option<u64> {
-    plan.length_ns().into_iter().chain(by_count_ns(plan)).min()
+    plan.load.length_ns().into_iter().chain(by_count_ns(plan)).min()
 }
 
 /// Duration of a number of evenly spaced requests: that many gaps.
 fn by_count_ns(plan: &Plan) -> Option<u64> {
     let is_even = plan.load.arrivals() == Some(Arrivals::Uniform);
     let rate = plan.load.constant_rate().filter(|_| is_even)?;
-    let billions = u128::from(plan.requests?) * u128::from(rate.denominator) * 1_000_000_000;
+    let billions = u128::from(plan.load.requests?) * u128::from(rate.denominator) * 1_000_000_000;
     u64::try_from(billions / u128::from(rate.numerator)).ok()
 }

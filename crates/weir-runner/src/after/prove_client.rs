@@ -41,7 +41,7 @@ pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
              instead of {REQUESTS}"
         );
     }
-    if !plan.is_one_load() {
+    if !plan.load.is_one_load() {
         bail!(
             "{PROVE_CLIENT} repeats the load for a share of its time, and a load that changes is \
              another one then: give a constant load"
@@ -53,15 +53,15 @@ pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
              threads; compare runs with different {THREADS}"
         );
     }
-    if plan.threads >= plan.connections.count() {
+    if plan.threads >= plan.load.connections.count() {
         bail!(
             "{PROVE_CLIENT} adds a thread to {}, and each needs a connection: use more \
              than {CONNECTIONS} {}",
             plan.threads,
-            plan.connections.count()
+            plan.load.connections.count()
         );
     }
-    if plan.in_flight_max.is_some_and(|most| most <= plan.threads) {
+    if plan.load.in_flight_max.is_some_and(|most| most <= plan.threads) {
         bail!(
             "{PROVE_CLIENT} adds a thread to {}, and each needs a request in flight: use \
              {IN_FLIGHT} {}",
@@ -78,7 +78,7 @@ pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
 /// When the machine fails under one of them.
 pub(crate) fn prove(job: &Job, interrupts: &Interrupts) -> Result<Option<ProveClientSection>> {
     let threads = (job.plan.threads, job.plan.threads + 1);
-    let window_ns = (job.plan.length_ns().unwrap_or_default() / SHARE).max(1);
+    let window_ns = (job.plan.load.length_ns().unwrap_or_default() / SHARE).max(1);
     let (mut pairs, mut dropped) = (Vec::new(), 0);
     for _ in 0..PAIRS {
         let mut run = |threads| shortly(job, threads, window_ns, &mut dropped, interrupts);
@@ -102,9 +102,9 @@ fn shortly(
 ) -> Result<Option<Measurements>> {
     let mut job = job.clone();
     job.plan.threads = threads;
-    job.plan.warmup_ns = window_ns / WARMUP_SHARE;
-    job.plan.warmup_is_auto = false;
-    job.plan.duration_ns = Some(window_ns);
+    job.plan.load.warmup.span_ns = window_ns / WARMUP_SHARE;
+    job.plan.load.warmup.is_auto = false;
+    job.plan.load.duration_ns = Some(window_ns);
     job.raw = None;
     let usable = weir_sys::usable_cpus().map_or(1, |cpus| cpus.len());
     if threads as usize > usable {

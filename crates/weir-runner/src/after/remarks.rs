@@ -91,7 +91,7 @@ fn not_resumed(measurements: &Measurements) -> Option<Note> {
 fn gave_up(job: &Job, outcome: &LoadOutcome) -> Option<Note> {
     let plan = &job.plan;
     let never_sent = outcome.parts.measurements.outcomes.never_sent;
-    if plan.length_ns().is_some()
+    if plan.load.length_ns().is_some()
         || plan.is_until_signal()
         || outcome.signal.is_some()
         || never_sent == 0
@@ -101,7 +101,8 @@ fn gave_up(job: &Job, outcome: &LoadOutcome) -> Option<Note> {
     let text = match outcome.parts.measurements.connections.connects {
         0 => "no connection could be opened: the run ended early".to_owned(),
         _ => {
-            let patience = units::exact_duration(plan.timeout_ns + plan.connect_timeout_ns);
+            let patience =
+                units::exact_duration(plan.load.timeout_ns + plan.load.connect_timeout_ns);
             format!("no response for {patience} (the sum of both timeouts): the run ended early")
         }
     };

@@ -381,11 +381,11 @@ fn reason(error: &io::Error, patience_ns: u64) -> String {
 /// Returns the longest time until the connection is open: that of the user for `--debug`.
 fn connect_patience_ns(draft: &Draft, is_traced: bool) -> u64 {
     let most_ns = if is_traced { u64::MAX } else { CONNECT_PATIENCE_NS };
-    most_ns.min(draft.plan.connect_timeout_ns)
+    most_ns.min(draft.plan.load.connect_timeout_ns)
 }
 
 /// Returns the longest time from there to the response.
 fn response_patience_ns(draft: &Draft, is_traced: bool) -> u64 {
     let most_ns = if is_traced { u64::MAX } else { RESPONSE_PATIENCE_NS };
-    most_ns.min(draft.plan.timeout_ns)
+    most_ns.min(draft.plan.load.timeout_ns)
 }

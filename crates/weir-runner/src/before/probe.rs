@@ -66,15 +66,17 @@ fn attempt(job: &Arc<Job>, interrupts: &Interrupts) -> Result<(Probed, bool), Ru
 fn single(job: &Job, requests: u64) -> Job {
     let single = trial::single(job);
     let plan = Plan {
-        warmup_ns: 0,
-        duration_ns: None,
-        requests: Some(requests),
         stamps: StampChoice::None,
         list: None,
         // Without destinations, the probe connects to the endpoint, which is the first of them.
         connection: ConnectionPlan { destinations: Vec::new(), ..single.plan.connection },
         ..single.plan
-    };
+    }
+    .with_load(|load| {
+        load.warmup.span_ns = 0;
+        load.duration_ns = None;
+        load.requests = Some(requests);
+    });
     let ending = Ending { abandons: true, ..single.ending };
     let expectations = single.expectations.as_ref().map(|checks| Arc::new(checks.of_first()));
     Job { plan, list: None, expectations, destinations: Vec::new(), ending, ..single }
@@ -82,27 +84,31 @@ fn single(job: &Job, requests: u64) -> Job {
 
 /// Number of requests of the probe, at most the load's; `None` if the load has too few.
 fn requests(plan: &Plan) -> Option<u64> {
-    let by_rate = match (plan.load.rate(), plan.length_ns()) {
+    let by_rate = match (plan.load.rate(), plan.load.length_ns()) {
         (Some(rate), Some(span_ns)) => (rate.rps() * span_ns as f64 / 1e9) as u64,
         _ => u64::MAX,
     };
-    let of_load = by_rate.min(plan.requests.unwrap_or(u64::MAX));
+    let of_load = by_rate.min(plan.load.requests.unwrap_or(u64::MAX));
     (of_load >= LOAD_MIN).then_some(of_load.min(REQUESTS_MAX))
 }
 
 #[cfg(test)]
 mod tests {
-    use weir_result::{Arrivals, Load, Rate};
+    use weir_result::{Arrivals, DueTimes, Rate};
 
     use super::*;
 
     #[test]
     fn no_more_requests_than_the_load_has() {
         let check = |rate: Option<u64>, duration_ns, limit, expected| {
-            let load = rate.map_or(Load::closed_loop(), |numerator| {
-                Load::constant(Rate { numerator, denominator: 1 }, Arrivals::Uniform)
+            let due = rate.map(|numerator| {
+                DueTimes::constant(Rate { numerator, denominator: 1 }, Arrivals::Uniform)
             });
-            let plan = Plan { load, duration_ns, requests: limit, ..Plan::default() };
+            let plan = Plan::default().with_load(|load| {
+                load.due = due;
+                load.duration_ns = duration_ns;
+                load.requests = limit;
+            });
             assert_eq!(requests(&plan), expected, "{rate:?} {duration_ns:?} {limit:?}");
         };
         const S: u64 = 1_000_000_000;

@@ -6,7 +6,9 @@ use weir_engine::Job;
 use weir_http::Prepared;
 use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::document::SelfcheckSection;
-use weir_result::{Arrivals, ConnectionPlan, HttpPlan, IoEngine, Load, Plan, Rate, RequestPlan};
+use weir_result::{
+    Arrivals, ConnectionPlan, DueTimes, HttpPlan, IoEngine, Plan, Rate, RequestPlan, Warmup,
+};
 use weir_serve::ServeOptions;
 use weir_text::setting::SELFCHECK;
 use weir_text::units;
@@ -67,23 +69,24 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         url: format!("http://{endpoint}/"),
         target: url.target(endpoint),
         request: RequestPlan { wire_bytes: request.bytes().len() as u64, ..RequestPlan::default() },
-        load: Load::constant(RATE, Arrivals::Uniform),
-        connections: connections.into(),
-        in_flight_max: None,
         threads: job.plan.own_threads().min(connections),
         http: Some(HttpPlan::Http11),
         matched_by: None,
-        pipeline: 1,
-        warmup_ns: WARMUP_NS,
-        warmup_is_auto: false,
-        duration_ns: Some(WINDOW_NS),
-        requests: None,
         // The server is on this machine, and the floor is for connections that are kept open.
         connection: ConnectionPlan::default(),
         part: None,
         list: None,
         ..job.plan.clone()
-    };
+    }
+    .with_load(|load| {
+        load.connections = connections.into();
+        load.in_flight_max = None;
+        load.pipeline = 1;
+        load.warmup = Warmup { span_ns: WARMUP_NS, is_auto: false };
+        load.duration_ns = Some(WINDOW_NS);
+        load.requests = None;
+        load.due = Some(DueTimes::constant(RATE, Arrivals::Uniform));
+    });
     Ok(Job { cpus: job.cpus.clone(), ..Job::new(plan, endpoint.clone(), request) })
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn check_sources(draft: &Draft) -> Result<()> {
             }
         }
     }
-    let most = draft.plan.connections.most();
+    let most = draft.plan.load.connections.most();
     let used = most.min(CHECKED_SOURCES_MAX);
     let mut last = None;
     for source in (0..used).filter_map(|number| plan.source(number)) {
@@ -138,7 +138,7 @@ pub(crate) fn check_descriptors(
 mod tests {
     use std::path::PathBuf;
 
-    use weir_result::{AddressRange, Closer, Header};
+    use weir_result::{AddressRange, Closer, Header, Load};
 
     use super::*;
     use crate::access::MachineAccess;
@@ -233,13 +233,17 @@ mod tests {
     #[test]
     fn descriptors_are_counted_by_thread() {
         let check = |connections: u32, threads, has_scripts, soft| {
-            let plan = Plan { connections: connections.into(), threads, ..Plan::default() };
+            let plan = Plan {
+                load: Load { connections: connections.into(), ..Plan::default().load },
+                threads,
+                ..Plan::default()
+            };
             check_descriptors(&plan, has_scripts, DescriptorLimit { soft, hard: soft })
         };
         check(1_000, 2, false, 508).expect("500 and 8 of each worker's own");
         let growing = {
             let connections = weir_result::ConnectionLoad::Growing { first: 10, most: 1_001 };
-            Plan { connections, ..Plan::default() }
+            Plan { load: Load { connections, ..Plan::default().load }, ..Plan::default() }
         };
         let limit = DescriptorLimit { soft: 1_008, hard: 1_008 };
         check_descriptors(&growing, false, limit).expect_err("the last of them has none");

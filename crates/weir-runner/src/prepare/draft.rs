@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn draft(http: Option<HttpPlan>) -> Draft {
-        let plan = Plan { load: Load::closed_loop(), http, ..Plan::default() };
+        let plan = Plan { http, ..Plan::default() };
         let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
         let request = Prepared::http1("GET", "/", "h", &[], None).expect("a request");
         let job = Job::new(plan, endpoint, request);

@@ -321,7 +321,7 @@ impl List {
             templates: template_plan(spec, &common.templates, &requests),
             other_origins: prepared.other_origins,
         };
-        if plan.templates.is_some() && spec.part.is_some() && spec.load.is_seed_drawn {
+        if plan.templates.is_some() && spec.part.is_some() && spec.is_seed_drawn {
             bail!("{PART} needs a seed with templates: the same on each machine");
         }
         let columns = common.templates.clone();

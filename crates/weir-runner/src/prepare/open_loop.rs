@@ -26,7 +26,7 @@ pub(super) fn check_spec(spec: &RunSpec) -> Result<()> {
     if spec.compat.is_some() {
         bail!("{setting} cannot be used in a run of wrk or wrk2, whose connections are fixed");
     }
-    if !load.model.is_open_loop() {
+    if !load.is_open_loop() {
         bail!("{setting} needs planned times, which a closed loop has not: give {RATE}");
     }
     if load.connections.grows_to().is_some_and(|most| most <= load.connections.count()) {
@@ -50,7 +50,7 @@ pub(super) fn check_spec(spec: &RunSpec) -> Result<()> {
 /// # Errors
 /// When that is not so; the message has the remedy.
 pub(super) fn check_in_flight(plan: &Plan, list: Option<&RequestList>) -> Result<()> {
-    let Some(most) = plan.in_flight_max else { return Ok(()) };
+    let Some(most) = plan.load.in_flight_max else { return Ok(()) };
     if most < plan.threads {
         let threads = plan.threads;
         bail!(
@@ -58,7 +58,7 @@ pub(super) fn check_in_flight(plan: &Plan, list: Option<&RequestList>) -> Result
              one: raise it to {threads}, or use {THREADS} {most}"
         );
     }
-    if plan.length_ns().is_none() && plan.requests.is_none() {
+    if plan.load.length_ns().is_none() && plan.load.requests.is_none() {
         bail!(
             "{IN_FLIGHT} cannot be used with {DURATION} 0: requests that are shed are kept to the \
              end; give {DURATION} a length"

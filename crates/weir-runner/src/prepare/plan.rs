@@ -11,8 +11,8 @@ use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_machine::Root;
 use weir_result::document::Input;
 use weir_result::{
-    ConnectionPlan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Note, Plan, SuccessRule, Target,
-    TlsPlan, check_connection_stages,
+    ConnectionPlan, DueTimes, HttpPlan, IoEngine, ListOrder, ListPlan, Load, Note, Plan,
+    SuccessRule, Target, TlsPlan, Warmup, check_connection_stages,
 };
 use weir_text::setting::{
     ABORT, BODY, DURATION, HTTP, IN_FLIGHT, IO, LIST, METHOD, PART, PIPELINE, PROVE_CLIENT, RATE,
@@ -37,7 +37,7 @@ use crate::prepare::threads::Cpus;
 use crate::prepare::watchdog::OnStuck;
 use crate::prepare::{addresses, connections, grpc, http, messages, open_loop, parts, reach, tls};
 use crate::spec::url::Url;
-use crate::spec::{LoadSpec, RunSpec, SPEC_VERSION, TargetSpec};
+use crate::spec::{RunSpec, SPEC_VERSION, TargetSpec};
 
 /// A draft, and notes on its planning.
 #[derive(Debug)]
@@ -264,18 +264,7 @@ fn endpoints(
 /// The fields of a plan that depend on nothing but the specification and the length of its list.
 fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
     let plan = Plan {
-        load: spec.load.model.clone(),
-        connections: spec.load.connections.clone(),
-        in_flight_max: spec.load.in_flight_max,
-        pipeline: spec.load.pipeline,
-        warmup_ns: spec.load.warmup.span_ns,
-        warmup_is_auto: spec.load.warmup.is_auto,
-        duration_ns: spec.load.duration_ns,
-        requests: spec.load.requests,
-        abort: spec.abort.clone(),
-        timeout_ns: spec.load.timeout_ns,
-        connect_timeout_ns: spec.load.connect_timeout_ns,
-        drain_ns: spec.load.drain_ns,
+        load: spec.load.clone(),
         wait: spec.engine.wait,
         tick_ns: spec.engine.tick_ns,
         stamps: spec.engine.stamps,
@@ -286,23 +275,23 @@ fn plan_of(spec: &RunSpec, list: Option<&PreparedList>) -> Plan {
     };
     if let Some(Replay { plan: log, .. }) = list.and_then(|it| it.replay.as_ref()) {
         return Plan {
-            load: Load::of_log(log.clone()),
-            duration_ns: None,
-            requests: None,
-            warmup_ns: 0,
-            warmup_is_auto: false,
+            load: Load {
+                due: Some(DueTimes::Log(log.clone())),
+                duration_ns: None,
+                requests: None,
+                warmup: Warmup::default(),
+                ..plan.load
+            },
             ..plan
         };
     }
     match list.map(|list| &list.plan) {
-        Some(ListPlan { order: ListOrder::Once, rows, .. }) => Plan {
+        Some(ListPlan { order: ListOrder::Once, rows, .. }) => plan.with_load(|load| {
             // The rows of a stream are counted while they are read.
-            requests: Some(*rows).filter(|rows| *rows > 0),
-            duration_ns: None,
-            warmup_ns: 0,
-            warmup_is_auto: false,
-            ..plan
-        },
+            load.requests = Some(*rows).filter(|rows| *rows > 0);
+            load.duration_ns = None;
+            load.warmup = Warmup::default();
+        }),
         _ => plan,
     }
 }
@@ -366,11 +355,9 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
     if spec.connection.rate.is_some_and(|rate| rate.numerator == 0 || rate.denominator == 0) {
         bail!("the rate of connects is above 0");
     }
-    let has_stages = !load.model.stages().is_empty();
-    load.model
-        .check()
-        .map_err(|why| anyhow!("{}: {why}", if has_stages { STAGES } else { RATE }))?;
-    if load.model.log().is_some() {
+    let has_stages = !load.stages().is_empty();
+    load.check().map_err(|why| anyhow!("{}: {why}", if has_stages { STAGES } else { RATE }))?;
+    if load.log().is_some() {
         bail!("{RATE}: the times of a log are those of {REPLAY}: leave them out");
     }
     match (has_stages, load.connections.stages().is_empty()) {
@@ -382,10 +369,10 @@ fn check_spec(spec: &RunSpec) -> Result<()> {
 }
 
 /// Checks that the rest of a load fits its stages of connections.
-fn check_connection_stages_of(load: &LoadSpec) -> Result<()> {
+fn check_connection_stages_of(load: &Load) -> Result<()> {
     let stages = load.connections.stages();
     check_connection_stages(stages).map_err(|why| anyhow!("{STAGES}: {why}"))?;
-    if load.model.is_open_loop() || load.in_flight_max.is_some() {
+    if load.is_open_loop() || load.in_flight_max.is_some() {
         bail!(
             "{STAGES} of connections are those of a closed loop: leave out {RATE} and {IN_FLIGHT}"
         );
@@ -395,7 +382,7 @@ fn check_connection_stages_of(load: &LoadSpec) -> Result<()> {
 }
 
 /// Checks that nothing but the stages ends a load.
-fn check_has_own_length(load: &LoadSpec) -> Result<()> {
+fn check_has_own_length(load: &Load) -> Result<()> {
     if load.duration_ns.is_some() || load.requests.is_some() {
         bail!("{STAGES} have a length of their own: leave out {DURATION} and {REQUESTS}");
     }
@@ -403,7 +390,7 @@ fn check_has_own_length(load: &LoadSpec) -> Result<()> {
 }
 
 /// Checks that stages begin at a planned time, and that there is a load to warm up with.
-fn check_warmup_of_stages(load: &LoadSpec, begins_at_0: bool, what: &str) -> Result<()> {
+fn check_warmup_of_stages(load: &Load, begins_at_0: bool, what: &str) -> Result<()> {
     if load.warmup.is_auto {
         bail!("{STAGES} begin at a planned time: give {WARMUP} a length instead of auto");
     }
@@ -423,8 +410,8 @@ fn check_replay(spec: &RunSpec) -> Result<()> {
         (SCRIPT, spec.script.is_some()),
         (BODY, spec.request.body.is_some()),
         (METHOD, spec.request.method.is_some()),
-        (RATE, load.model.constant_rate().is_some()),
-        (STAGES, !load.model.stages().is_empty()),
+        (RATE, load.constant_rate().is_some()),
+        (STAGES, !load.stages().is_empty()),
         (REQUESTS, load.requests.is_some()),
         (PIPELINE, load.pipeline > 1),
         (PROVE_CLIENT, spec.checks.prove_client),
@@ -443,9 +430,9 @@ fn check_replay(spec: &RunSpec) -> Result<()> {
 }
 
 /// Checks that the rest of a load fits its stages.
-fn check_stages_of(load: &LoadSpec) -> Result<()> {
+fn check_stages_of(load: &Load) -> Result<()> {
     check_has_own_length(load)?;
-    check_warmup_of_stages(load, load.model.stages()[0].from.numerator == 0, "rate")
+    check_warmup_of_stages(load, load.stages()[0].from.numerator == 0, "rate")
 }
 
 /// Returns the conditions that end the load early.
@@ -453,10 +440,10 @@ fn check_stages_of(load: &LoadSpec) -> Result<()> {
 /// # Errors
 /// When one is wrong, or the load is a part of one.
 pub(crate) fn conditions(spec: &RunSpec) -> Result<Vec<AbortCondition>> {
-    if spec.part.is_some() && !spec.abort.is_empty() {
+    if spec.part.is_some() && !spec.load.abort.is_empty() {
         bail!("{ABORT} cannot be used with {PART}: each part would end by itself");
     }
-    let parsed = spec.abort.iter().map(|text| {
+    let parsed = spec.load.abort.iter().map(|text| {
         let named = || format!("{ABORT} '{}'", weir_text::brief(text));
         text.parse::<AbortCondition>().with_context(named)
     });
@@ -487,7 +474,7 @@ fn check(plan: &Plan, scripts: Option<&Scripts>, list: Option<&PreparedList>) ->
     if is_sparse(plan) && weir_engine::planned_slots(plan) == Some(0) {
         bail!("{RATE} and {DURATION} plan no request: lengthen {DURATION} or raise {RATE}");
     }
-    if plan.pipeline > 1 && scripts.is_some_and(|scripts| scripts.sets_the_pace) {
+    if plan.load.pipeline > 1 && scripts.is_some_and(|scripts| scripts.sets_the_pace) {
         bail!(
             "{PIPELINE} cannot be used with a script that has request() or delay(); return several \
              requests in one string instead"
@@ -509,7 +496,7 @@ const LISTED_SLOTS_MAX: u64 = 1_000_000_000;
 
 /// Checks that the slots of a list can be counted by name, and those that are shed one by one.
 fn check_slots(plan: &Plan) -> Result<()> {
-    let (what, how) = match (&plan.list, plan.in_flight_max) {
+    let (what, how) = match (&plan.list, plan.load.in_flight_max) {
         (Some(_), _) => ("requests of a list", "counted by name"),
         (None, Some(_)) => ("requests", "shed"),
         (None, None) => return Ok(()),
@@ -517,12 +504,12 @@ fn check_slots(plan: &Plan) -> Result<()> {
     let Some(rate) = plan.load.rate() else { return Ok(()) };
     // Enough for a limit; to count the slots of a Poisson plan would walk all of them.
     let of_time = |span_ns: u64| rate.rps() * (span_ns as f64 / 1e9);
-    let slots = plan.requests.map(|requests| requests as f64);
-    let Some(slots) = slots.or_else(|| plan.length_ns().map(of_time)) else { return Ok(()) };
+    let slots = plan.load.requests.map(|requests| requests as f64);
+    let Some(slots) = slots.or_else(|| plan.load.length_ns().map(of_time)) else { return Ok(()) };
     if slots <= LISTED_SLOTS_MAX as f64 {
         return Ok(());
     }
-    let remedy = match plan.requests {
+    let remedy = match plan.load.requests {
         Some(_) => format!("lower {REQUESTS}"),
         None => format!("lower {RATE} or shorten {DURATION}"),
     };
@@ -550,7 +537,7 @@ fn tls(
 
 /// True if the plan is so small that it may contain no request.
 fn is_sparse(plan: &Plan) -> bool {
-    match (plan.load.rate(), plan.length_ns()) {
+    match (plan.load.rate(), plan.load.length_ns()) {
         (Some(rate), Some(span_ns)) => rate.rps() * (span_ns as f64 / 1e9) < 10.0,
         _ => false,
     }
@@ -632,7 +619,7 @@ mod tests {
             |spec| {
                 let rate = Rate { numerator: 5, denominator: 1 };
                 let arrivals = Arrivals::Uniform;
-                spec.load.model = Load::constant(rate, arrivals);
+                spec.load.due = Some(DueTimes::constant(rate, arrivals));
                 spec.load.connections = ConnectionLoad::Growing { first: 10, most: 10 };
             },
             "is not above the number at the start",
@@ -645,10 +632,13 @@ mod tests {
             },
             "`load.in_flight_max` cannot be used in a run of wrk or wrk2",
         );
-        check(|spec| spec.abort = vec!["x".to_owned()], "`abort` 'x': there is no comparison");
+        check(
+            |spec| spec.load.abort = vec!["x".to_owned()],
+            "`load.abort` 'x': there is no comparison",
+        );
         let mut endless = RunSpec::new("http://h/");
         endless.load.duration_ns = None;
-        endless.abort = vec!["errors > 5% for 5s".to_owned()];
+        endless.load.abort = vec!["errors > 5% for 5s".to_owned()];
         check_spec(&endless).expect("a signal ends it, or a condition");
     }
 

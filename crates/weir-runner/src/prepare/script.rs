@@ -101,7 +101,7 @@ impl Scripts {
             headers: headers.to_vec(),
             args: script.args.clone(),
             sends_both_lengths: spec.compat.is_some(),
-            mode: match spec.load.model.is_open_loop() {
+            mode: match spec.load.is_open_loop() {
                 true => Mode::ConstantRate,
                 false => Mode::ClosedLoop,
             },
@@ -317,7 +317,7 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
             "the script ended {stopped} of {threads} threads early, the first {first_end} into \
              the window"
         );
-        if measurements.planned == 0 && plan.warmup_ns > 0 {
+        if measurements.planned == 0 && plan.load.warmup.span_ns > 0 {
             text += &format!(", in the warm-up: {WARMUP} 0 measures from the start");
         }
         notes.push(Note::new("script_stopped", text));

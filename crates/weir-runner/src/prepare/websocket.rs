@@ -53,7 +53,7 @@ pub(crate) fn plan(spec: &RunSpec, url: &Url) -> Result<Option<WebSocketPlan>> {
     if *idle && (spec.request.body.is_some() || spec.load.requests.is_some()) {
         bail!("{WS_IDLE} sends no message: drop it, or the message and the number of messages");
     }
-    if *idle && spec.load.model.is_open_loop() {
+    if *idle && spec.load.is_open_loop() {
         bail!("{WS_IDLE} sends no message: drop it, or {RATE}");
     }
     if *idle && *binary && first.is_none() {

@@ -33,7 +33,7 @@ impl AbortWatch {
         let of = |condition| HeldCondition { condition, values: VecDeque::new(), held_ns: 0 };
         AbortWatch {
             conditions: conditions.into_iter().map(of).collect(),
-            window_ns: plan.length_ns(),
+            window_ns: plan.load.length_ns(),
             aborted: None,
         }
     }
@@ -93,7 +93,10 @@ mod tests {
 
     fn watch(conditions: &[&str], duration_ns: Option<u64>) -> AbortWatch {
         let parsed = conditions.iter().map(|text| text.parse().expect("a condition"));
-        AbortWatch::new(parsed.collect(), &Plan { duration_ns, ..Plan::default() })
+        AbortWatch::new(
+            parsed.collect(),
+            &Plan::default().with_load(|load| load.duration_ns = duration_ns),
+        )
     }
 
     fn interval(start_s: i64, completed: u64, bad: u64) -> Interval {

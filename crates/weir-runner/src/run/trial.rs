@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use weir_engine::{Extras, Job};
-use weir_result::{ConnectionLoad, ConnectionPlan, HttpPlan, Load, Plan};
+use weir_result::{ConnectionLoad, ConnectionPlan, HttpPlan, Plan, Warmup};
 
 use crate::interrupts::Interrupts;
 use crate::observer::Silent;
@@ -29,19 +29,21 @@ pub(crate) fn carry_out(job: Job, interrupts: &Interrupts) -> Result<Option<Load
 /// is a closed loop, as long as the load.
 pub(crate) fn single(job: &Job) -> Job {
     let plan = Plan {
-        load: Load::closed_loop(),
-        duration_ns: job.plan.length_ns(),
-        connections: ConnectionLoad::Fixed(1),
-        in_flight_max: None,
         threads: 1,
         http: job.plan.http.map(HttpPlan::one_at_a_time),
-        pipeline: 1,
-        warmup_is_auto: false,
         tick_ns: None,
         part: None,
         // The connect rate applies to the load's connections only.
         connection: ConnectionPlan { rate: None, ..job.plan.connection.clone() },
         ..job.plan.clone()
-    };
+    }
+    .with_load(|load| {
+        load.duration_ns = job.plan.load.length_ns();
+        load.connections = ConnectionLoad::Fixed(1);
+        load.in_flight_max = None;
+        load.pipeline = 1;
+        load.warmup = Warmup::default();
+        load.due = None;
+    });
     Job { plan, times: None, extras: Extras::default(), raw: None, ..job.clone() }
 }

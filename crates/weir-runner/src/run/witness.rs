@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use weir_engine::{Control, Job};
 use weir_io::Clock;
-use weir_result::{Arrivals, Load, Measurements, Pacing, Part, Plan, Rate, StampChoice};
+use weir_result::{Arrivals, DueTimes, Measurements, Pacing, Part, Plan, Rate, StampChoice};
 
 use crate::prepare::location::is_local;
 use crate::run::trial;
@@ -56,7 +56,7 @@ pub(crate) fn is_useful(job: &Job) -> bool {
     let usable = weir_sys::usable_cpus().map_or(0, |cpus| cpus.len());
     let plan = &job.plan;
     let is_server_local = is_local(&job.endpoint) != Some(false);
-    let window_s = match plan.length_ns() {
+    let window_s = match plan.load.length_ns() {
         Some(ns) => ns as f64 / 1e9,
         None if plan.is_until_signal() => f64::INFINITY,
         None => 0.0,
@@ -82,38 +82,46 @@ fn rate(plan: &Plan) -> Rate {
 
 /// The job of the witness.
 fn probe(job: &Job) -> Job {
-    let load = Load::constant(rate(&job.plan), Arrivals::Poisson { seed: 1 });
+    let due = DueTimes::constant(rate(&job.plan), Arrivals::Poisson { seed: 1 });
     let single = trial::single(job);
     let plan = Plan {
-        load,
-        requests: None,
         // It must not take CPU time from the threads that it checks.
         pacing: Pacing::Sleep,
         wait: weir_result::Wait::Auto,
         stamps: StampChoice::All,
         ..single.plan
-    };
+    }
+    .with_load(|load| {
+        load.due = Some(due);
+        load.requests = None;
+    });
     Job { plan, cpus: Vec::new(), ..single }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_result::Load;
 
     /// The probes keep their own rate: they do not follow the stages of the load, nor a log.
     #[test]
     fn probes_have_one_rate() {
         let request = weir_http::Prepared::http1("GET", "/", "h", &[], None).expect("a request");
         let endpoint = weir_io::Endpoint::Tcp(([127, 0, 0, 1], 1).into());
-        let plan =
-            Plan { load: Load::of_log(weir_result::ReplayPlan::default()), ..Plan::default() };
+        let plan = Plan {
+            load: Load {
+                due: Some(DueTimes::Log(weir_result::ReplayPlan::default())),
+                ..Plan::default().load
+            },
+            ..Plan::default()
+        };
         let stages = weir_result::parse_connection_stages("1s@c=2..9").expect("stages");
         let connections = weir_result::ConnectionLoad::Stages(stages);
-        let staged = Plan { connections, ..Plan::default() };
+        let staged = Plan { load: Load { connections, ..Plan::default().load }, ..Plan::default() };
         for plan in [plan, staged] {
             let job = Job::new(plan, endpoint.clone(), request.clone());
             let probe = probe(&Job { times: Some([1, 2].into()), ..job });
-            assert!(probe.plan.is_one_load() && probe.times.is_none(), "{probe:?}");
+            assert!(probe.plan.load.is_one_load() && probe.times.is_none(), "{probe:?}");
         }
     }
 

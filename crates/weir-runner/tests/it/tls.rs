@@ -290,7 +290,10 @@ fn every_connection_that_is_closed_in_order_is_announced() {
 
         // The server announces its end, and the client answers.
         let habits = Habits { version, ending: Ending::InOrder, ..USUAL };
-        let plan = Plan { requests: Some(30), duration_ns: None, ..closed(3) };
+        let plan = closed(3).with_load(|load| {
+            load.requests = Some(30);
+            load.duration_ns = None;
+        });
         let (run, counts) = self::run(habits, World::default(), &plan, false);
         let connections = &run.measured.connections;
         assert_eq!((run.measured.outcomes.ok, connections.failures.len()), (30, 0));
@@ -332,7 +335,10 @@ fn a_closed_loop_sends_between_steps_of_handshakes() {
     let mut world = World::default();
     world.client.handshake_ns = STEP_NS;
     let connection = ConnectionPlan { close: Some(Closer::Client), ..ConnectionPlan::default() };
-    let plan = Plan { requests: Some(120), duration_ns: None, ..renewing(closed(40), connection) };
+    let plan = renewing(closed(40), connection).with_load(|load| {
+        load.requests = Some(120);
+        load.duration_ns = None;
+    });
     let (run, _) = run(USUAL, world, &plan, false);
     assert_eq!(run.measured.outcomes.ok, 120);
     // The requests of the first sockets wait for the start. All others follow their handshakes.

@@ -2,7 +2,7 @@
 
 use weir_result::document::{Grade, NameSection, SliceEntry};
 use weir_result::{
-    Arrivals, DocumentParts, Histogram, ListPlan, Load, Measurements, NamedSlice, Plan,
+    Arrivals, DocumentParts, DueTimes, Histogram, ListPlan, Load, Measurements, NamedSlice, Plan,
 };
 
 use super::*;
@@ -23,15 +23,17 @@ fn search(objective: &str) -> Design {
 /// A trial in which each of ten slices has 100 checkouts and 900 requests with the other name, each
 /// of this time in milliseconds.
 fn trial(plan: &TrialPlan, checkout_ms: u64, other_ms: u64) -> Document {
-    let load = plan
-        .rate()
-        .map_or(Load::closed_loop(), |rate: Rate| Load::constant(rate, Arrivals::Uniform));
+    let due = plan.rate().map(|rate| DueTimes::constant(rate, Arrivals::Uniform));
     let list = Some(ListPlan {
         names: ["checkout", "GET /a"].map(str::to_owned).to_vec(),
         with_intervals: vec![0, 1],
         ..ListPlan::default()
     });
-    let of = Plan { load, connections: plan.connections.into(), list, ..Plan::default() };
+    let of = Plan {
+        load: Load { due, connections: plan.connections.into(), ..Plan::default().load },
+        list,
+        ..Plan::default()
+    };
     let parts = DocumentParts::bare(of, Measurements::default());
     let mut document = weir_verdict::assemble(parts).expect("it adds up");
     (document.accounting.planned, document.accounting.ok) = (10_000, 10_000);

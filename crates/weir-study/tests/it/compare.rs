@@ -4,7 +4,7 @@
 use weir_result::document::Grade;
 use weir_result::quantile::Bound;
 use weir_result::study::{Answer, Comparison, Pairing};
-use weir_result::{Arrivals, Document, DocumentParts, Header, Load, Measurements, Plan, Rate};
+use weir_result::{Arrivals, Document, DocumentParts, DueTimes, Header, Measurements, Plan, Rate};
 use weir_study::{Question, compare_pairs, compare_sets};
 
 /// A run of this rate.
@@ -152,12 +152,12 @@ fn what_was_measured_otherwise_is_not_compared() {
     elsewhere.iter_mut().for_each(|run| run.environment.kernel = Some("6.1".to_owned()));
     assert!(sets(&base, &elsewhere).not_comparable[0].text.contains("kernel is none and 6.1"));
     let mut other = base.clone();
-    other.iter_mut().for_each(|run| run.plan.connections = 99.into());
+    other.iter_mut().for_each(|run| run.plan.load.connections = 99.into());
     let found = sets(&base, &other);
     assert!(found.not_comparable[0].text.contains("connections is 10 and 99"), "{found:?}");
     other.iter_mut().for_each(|run| {
         let rate = Rate { numerator: 500, denominator: 1 };
-        run.plan.load = Load::constant(rate, Arrivals::Uniform);
+        run.plan.load.due = Some(DueTimes::constant(rate, Arrivals::Uniform));
         let accept = Header { name: "Accept".to_owned(), value: "x".to_owned() };
         run.plan.request.headers = vec![accept];
     });
@@ -166,7 +166,7 @@ fn what_was_measured_otherwise_is_not_compared() {
         assert!(text.contains(part), "{part}: {text}");
     }
     let mut longer = base.clone();
-    longer.iter_mut().for_each(|run| run.plan.warmup_ns = 2_500_000_000);
+    longer.iter_mut().for_each(|run| run.plan.load.warmup.span_ns = 2_500_000_000);
     let text = sets(&base, &longer).not_comparable[0].text.clone();
     assert!(text.ends_with("the load plans differ: warmup is 0 s and 2.5 s"), "{text}");
     // A/B studies may compare two loads, and say so.

@@ -3,7 +3,7 @@
 use weir_result::document::{Grade, NameSection};
 use weir_result::study::{Answer, Comparison, Design};
 use weir_result::{
-    Arrivals, Document, DocumentParts, ListOrder, ListPlan, Load, Measurements, Plan,
+    Arrivals, Document, DocumentParts, DueTimes, ListOrder, ListPlan, Measurements, Plan,
 };
 use weir_study::search::quick;
 use weir_study::{Question, check_names, compare_sets};
@@ -82,7 +82,7 @@ fn runs_of_different_logs_are_not_compared() {
             lines,
             ..weir_result::ReplayPlan::default()
         };
-        runs.iter_mut().for_each(|run| run.plan.load = Load::of_log(replay.clone()));
+        runs.iter_mut().for_each(|run| run.plan.load.due = Some(DueTimes::Log(replay.clone())));
         runs
     };
     let base = replayed("ab", "a.log", 1);
@@ -97,7 +97,7 @@ fn runs_of_different_logs_are_not_compared() {
     let speed = "2x".parse().expect("a speed");
     faster.iter_mut().for_each(|run| {
         let log = run.plan.load.log().expect("it has one").clone();
-        run.plan.load = Load::of_log(weir_result::ReplayPlan { speed, ..log });
+        run.plan.load.due = Some(DueTimes::Log(weir_result::ReplayPlan { speed, ..log }));
     });
     let expected = "the load plans differ: load.due.log.speed is 1x and 2x";
     assert_eq!(refusals(&faster), [expected]);

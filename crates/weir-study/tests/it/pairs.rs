@@ -12,7 +12,7 @@ use weir_result::quantile::Bound;
 use weir_result::study::{
     Answer, Cell, Comparison, Design, HookRun, Hooks, Settling, StudyResult, StudyState,
 };
-use weir_result::{Document, DocumentParts, IoEngine, Plan, STUDY_VERSION, Study};
+use weir_result::{Document, DocumentParts, IoEngine, Load, Plan, STUDY_VERSION, Study, Warmup};
 use weir_sim::{Law, Seed, Server, Sim, Workers, World};
 use weir_stats::{Shuffle, normal_quantile};
 use weir_study::{HookKind, TrialRunner, Upcoming, conduct, next_trial, reopen, undecidable};
@@ -104,10 +104,13 @@ impl TrialRunner for Virtual {
 /// Runs a load in a world.
 fn document(world: World) -> Document {
     let plan = Plan {
-        connections: CONNECTIONS.into(),
-        requests: Some(REQUESTS),
-        duration_ns: None,
-        warmup_ns: 0,
+        load: Load {
+            connections: CONNECTIONS.into(),
+            requests: Some(REQUESTS),
+            duration_ns: None,
+            warmup: Warmup { span_ns: 0, is_auto: false },
+            ..Plan::default().load
+        },
         io: IoEngine::Simulated,
         ..Plan::default()
     };

@@ -7,7 +7,7 @@ use weir_engine::{Control, Job, run_on};
 use weir_http::Prepared;
 use weir_io::Endpoint;
 use weir_result::study::{Design, SearchEnd, SearchResult, SearchTrial, TrialUse};
-use weir_result::{Arrivals, Document, DocumentParts, IoEngine, Load, Plan};
+use weir_result::{Arrivals, Document, DocumentParts, DueTimes, IoEngine, Load, Plan, Warmup};
 use weir_sim::{Law, Pick, ResponseFault, Seed, Server, Sim, Workers, World};
 use weir_study::search::{Next, SearchRun, TrialPlan, quick};
 
@@ -41,13 +41,15 @@ impl Queue {
             true => Arrivals::Poisson { seed: 1_000 * self.seed + number },
             false => Arrivals::Uniform,
         };
-        let load = trial.rate().map_or(Load::closed_loop(), |rate| Load::constant(rate, arrivals));
         Plan {
-            load,
-            connections: trial.connections.into(),
-            warmup_ns: (trial.warmup_s * SECOND) as u64,
-            duration_ns: Some((trial.duration_s * SECOND) as u64),
-            drain_ns: Some((trial.drain_s.unwrap_or(10.0) * SECOND) as u64),
+            load: Load {
+                due: trial.rate().map(|rate| DueTimes::constant(rate, arrivals)),
+                connections: trial.connections.into(),
+                warmup: Warmup { span_ns: (trial.warmup_s * SECOND) as u64, is_auto: false },
+                duration_ns: Some((trial.duration_s * SECOND) as u64),
+                drain_ns: Some((trial.drain_s.unwrap_or(10.0) * SECOND) as u64),
+                ..Plan::default().load
+            },
             io: IoEngine::Simulated,
             ..Plan::default()
         }

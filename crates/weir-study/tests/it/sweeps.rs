@@ -12,7 +12,8 @@ use weir_result::study::{
     Design, Factor, HookRun, Hooks, Knee, Settling, StudyResult, StudyState, Sweep, SweepCurve,
 };
 use weir_result::{
-    Arrivals, Document, DocumentParts, IoEngine, Load, Plan, Rate, STUDY_VERSION, Study,
+    Arrivals, Document, DocumentParts, DueTimes, IoEngine, Load, Plan, Rate, STUDY_VERSION, Study,
+    Warmup,
 };
 use weir_sim::{Law, Seed, Server, Sim, Workers, World};
 use weir_study::{HookKind, TrialRunner, Upcoming, cells, conduct};
@@ -38,10 +39,13 @@ impl TrialRunner for Virtual {
     fn run(&mut self, study: &Study, upcoming: &Upcoming) -> Result<Document, String> {
         let mut workers = self.workers;
         let mut plan = Plan {
-            connections: 64.into(),
-            warmup_ns: 0,
-            duration_ns: Some(1_000_000_000),
-            drain_ns: Some(100_000_000),
+            load: Load {
+                connections: 64.into(),
+                warmup: Warmup { span_ns: 0, is_auto: false },
+                duration_ns: Some(1_000_000_000),
+                drain_ns: Some(100_000_000),
+                ..Plan::default().load
+            },
             io: IoEngine::Simulated,
             ..Plan::default()
         };
@@ -50,10 +54,10 @@ impl TrialRunner for Virtual {
             match level.factor.as_str() {
                 "rate" => {
                     let rate = Rate { numerator: number.into(), denominator: 1 };
-                    plan.load = Load::constant(rate, Arrivals::Uniform);
+                    plan.load.due = Some(DueTimes::constant(rate, Arrivals::Uniform));
                 }
                 "workers" => workers = number,
-                _ => plan.connections = number.into(),
+                _ => plan.load.connections = number.into(),
             }
         }
         let service = Law::LogNormal { median_ns: 1_000_000, sigma: 0.1 };

@@ -247,7 +247,7 @@ mod tests {
             ("service.p99 > 1s", "'service.p99' is not known while the load goes: use errors"),
             ("never_sent > 1%", "'never_sent' is not known while the load goes"),
             ("status.5xx > 1%", "'status.5xx' is not known while the load goes"),
-            ("plan.connections > 1", "is not known while the load goes"),
+            ("plan.load.connections > 1", "is not known while the load goes"),
             ("checkout: p99 > 1s", "'checkout: p99' is of one name of a list"),
             ("errors > 5% for 0s", "'for 0s' must be in whole seconds, from 1s to 1h"),
             ("errors > 5% for 1.5s", "'for 1.5s' must be in whole seconds"),

@@ -212,7 +212,7 @@ fn longer(document: &Document, is_certain: impl Fn(f64) -> bool) -> String {
     let proposals = iter::successors(Some(STEP), |times| Some(times * STEP));
     let mut proposals = proposals.take_while(|times| *times <= TIMES_MAX);
     let is_once = |list: &ListPlan| list.order == ListOrder::Once;
-    match (proposals.find(|times| is_certain(*times)), document.plan.requests) {
+    match (proposals.find(|times| is_certain(*times)), document.plan.load.requests) {
         (Some(times), _) if document.plan.list.as_ref().is_some_and(is_once) => {
             let source = if document.plan.load.log().is_some() { "log" } else { "list" };
             format!("it takes a {source} {times:.1} times as long")

@@ -109,7 +109,7 @@ fn needs_requests(p: f64, count: u64, scope: &Scope<'_>) -> String {
         return requests;
     }
     let times = needed as f64 / count.max(1) as f64;
-    if let Some(planned) = plan.requests {
+    if let Some(planned) = plan.load.requests {
         let all = if scope.is_of_name() { (planned as f64 * times).ceil() as u64 } else { needed };
         return format!("{requests}; use {REQUESTS} {all}");
     }

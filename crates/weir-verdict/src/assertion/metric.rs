@@ -356,8 +356,8 @@ mod tests {
             ("latency.service_time.all.max_ns", AssertedMetric::Time(Time::SERVICE, Figure::Max)),
             ("throughput.good_rps", AssertedMetric::Rate(ThroughputRate::Good)),
             (
-                "plan.connections",
-                AssertedMetric::Path(vec!["plan".to_owned(), "connections".to_owned()]),
+                "plan.load.connections",
+                AssertedMetric::Path(["plan", "load", "connections"].map(str::to_owned).to_vec()),
             ),
         ] {
             assert_eq!(AssertedMetric::parse(name), Ok(expected), "{name}");

@@ -233,7 +233,7 @@ mod tests {
             ("errors", Better::Lower),
             ("status.5xx", Better::Lower),
             ("status.200", Better::Neither),
-            ("plan.connections", Better::Neither),
+            ("plan.load.connections", Better::Neither),
         ] {
             assert_eq!(metric(name).better(), better, "{name}");
         }

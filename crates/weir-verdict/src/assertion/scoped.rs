@@ -91,7 +91,7 @@ impl NamedRequests {
     /// none.
     pub(super) fn of(name: &str, plan: &Plan) -> Result<NamedRequests, String> {
         let is_of_list = |list: &ListPlan| list.names.iter().any(|known| known == name);
-        let rest = name.strip_prefix("stage ").filter(|_| plan.stage_count() > 0);
+        let rest = name.strip_prefix("stage ").filter(|_| plan.load.stage_count() > 0);
         let Some(rest) = rest.filter(|_| !plan.list.as_ref().is_some_and(is_of_list)) else {
             return place(name, plan).map(NamedRequests::Name);
         };
@@ -100,9 +100,9 @@ impl NamedRequests {
             None => (rest, None),
         };
         let planned =
-            number.parse().ok().filter(|number| (1..=plan.stage_count()).contains(number));
+            number.parse().ok().filter(|number| (1..=plan.load.stage_count()).contains(number));
         let stage = planned.map(|number: usize| number - 1).ok_or_else(|| {
-            let (shown, stages) = (brief(number), plan.stage_count());
+            let (shown, stages) = (brief(number), plan.load.stage_count());
             let noun = if stages == 1 { "stage" } else { "stages" };
             format!("there is no 'stage {shown}': the load has {stages} {noun}")
         })?;

@@ -166,7 +166,7 @@ fn idle_connections(document: &Document) -> Rule {
         || connections.were_renewed()
         || !connections.failures.is_empty();
     // Up to half of the pipeline's places are left free on purpose, until they are filled together.
-    let places = f64::from(document.plan.pipeline / 2 + 1);
+    let places = f64::from(document.plan.load.pipeline / 2 + 1);
     let (noun, whole_ns) = match occupancy.capacity_ns {
         0 if was_renewed => {
             return limited.unknown("connections were renewed, and renewing takes time");
@@ -175,7 +175,7 @@ fn idle_connections(document: &Document) -> Rule {
             let window_ns = document.throughput.window_s * 1e9;
             ("connections", connections.open_at_t0 as f64 * places * window_ns)
         }
-        capacity_ns if document.plan.connections.stages().is_empty() => {
+        capacity_ns if document.plan.load.connections.stages().is_empty() => {
             ("streams", capacity_ns as f64)
         }
         capacity_ns => {
@@ -214,7 +214,7 @@ fn why_gaps_are_not_the_clients(document: &Document) -> Option<&'static str> {
     if document.run.interrupted || script.is_some_and(|script| script.stopped > 0) {
         return Some("the window was cut short");
     }
-    if document.plan.requests.is_some() {
+    if document.plan.load.requests.is_some() {
         return Some("connections are idle once the last requests are sent");
     }
     None

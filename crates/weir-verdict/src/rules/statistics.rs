@@ -139,7 +139,7 @@ fn correlated(document: &Document, has_changed: bool) -> Rule {
 
 /// Judges an automatic warm-up that ended at its time limit (METHOD 1.12).
 fn steady(document: &Document) -> Option<Rule> {
-    if !document.plan.warmup_is_auto {
+    if !document.plan.load.warmup.is_auto {
         return None;
     }
     let measure = measure("no-steady-state", "no steady state", RuleUnit::Share);
@@ -148,7 +148,7 @@ fn steady(document: &Document) -> Option<Rule> {
         let text = format!("the load was steady after {took} of warm-up");
         return Some(measure.pass(None, text));
     }
-    let cap = units::exact_duration(document.plan.warmup_ns);
+    let cap = units::exact_duration(document.plan.load.warmup.span_ns);
     let evidence = format!("the load still changed after {cap} of warm-up, the longest allowed");
     let remedy = format!("some servers never settle: {}", look());
     Some(measure.weight(0.05).fired(RuleOutcome::Finding, None, &evidence, &remedy))
@@ -177,7 +177,7 @@ fn warmup(document: &Document) -> Rule {
     let slices = left_over.map(|transient| transient.deleted).max().unwrap_or(0);
     let share = slices as f64 / whole.len() as f64;
     let transient_s = whole[..slices].last().map_or(0.0, |slice| slice.end_s);
-    let part = if document.plan.stage_count() == 0 { "window" } else { "first stage" };
+    let part = if document.plan.load.stage_count() == 0 { "window" } else { "first stage" };
     let fact = format!("the first {} of the {part} differ from the rest", units::percent(share));
     let needed_s = (warmup_s(document) + transient_s).ceil();
     measure.weight(share).judge(share, &fact, &format!("use {WARMUP} {needed_s:.0}s"))

@@ -5,7 +5,7 @@ use crate::fixture::{End, Request};
 use weir_result::document::DocumentParts;
 use weir_result::quantile::Bound;
 use weir_result::{
-    AssertionOutcome, AssertionResult, Document, FailureCause, FailureKind, FailurePhase, Load,
+    AssertionOutcome, AssertionResult, Document, FailureCause, FailureKind, FailurePhase,
 };
 use weir_verdict::{Assertion, ShareClaim};
 
@@ -179,7 +179,7 @@ fn a_percentile_without_requests_beyond_it_fails() {
         "it needs 100 requests; use `load.duration_ns` 4s",
     );
     let by_count =
-        assembled(&[3; 33], (End::Ok, 3, 0), |parts| parts.given.plan.requests = Some(99));
+        assembled(&[3; 33], (End::Ok, 3, 0), |parts| parts.given.plan.load.requests = Some(99));
     let reason = judge("p99 < 1s", &by_count).reason;
     assert_eq!(reason.as_deref(), Some("it needs 100 requests; use `load.requests` 100"));
 }
@@ -329,7 +329,7 @@ fn fast_failures_pass_no_claim_about_latency() {
 fn a_server_that_goes_away_passes_no_claim_over_responses() {
     let document = assembled(&[1; 20], (End::Bad, 1, 0), |parts| {
         clean(parts);
-        parts.given.plan.load = Load::closed_loop();
+        parts.given.plan.load.due = None;
         let m = &mut parts.measurements;
         let cause = FailureCause::Errno(111);
         m.connections.failures.insert(FailureKind { phase: FailurePhase::Connect, cause }, 9);
@@ -459,7 +459,7 @@ fn fields_of_the_document_are_found_by_path() {
             ("accounting.status.200 > 2999", Pass),
             ("throughput.window_s >= 3s", Pass),
             ("latency.response_time.ok.max_ns < 99ms", Fail),
-            ("plan.connections == 10", Pass),
+            ("plan.load.connections == 10", Pass),
             ("slices.0.start_s == 0", Pass),
             ("slices.7.start_s == 0", Fail),
             ("plan.url == 1", Fail),

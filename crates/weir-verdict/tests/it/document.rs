@@ -208,7 +208,7 @@ fn what_there_was_none_of_is_absent() {
 fn a_closed_loop_has_one_time() {
     for recorded_as_response in [true, false] {
         let mut parts = parts(1, 1, hundred());
-        parts.given.plan.load = weir_result::Load::closed_loop();
+        parts.given.plan.load.due = None;
         if recorded_as_response {
             parts.measurements.service_time = Default::default();
         } else {
@@ -231,7 +231,7 @@ fn windows_are_planned_or_observed() {
     assert_eq!(window_s(|_| ()), 3.0);
     assert_eq!(window_s(|parts| parts.measurements.workers[0].t1_ns = 9 * S), 3.0);
     // The fixture's worker observed t0 at 1 s and t1 at 4 s.
-    assert_eq!(window_s(|parts| parts.given.plan.duration_ns = None), 3.0);
+    assert_eq!(window_s(|parts| parts.given.plan.load.duration_ns = None), 3.0);
     assert_eq!(
         window_s(|parts| {
             parts.measurements.interrupted = true;
@@ -240,7 +240,7 @@ fn windows_are_planned_or_observed() {
         1.0
     );
     let requests_end_it = |parts: &mut weir_result::DocumentParts| {
-        parts.given.plan.requests = Some(100);
+        parts.given.plan.load.requests = Some(100);
         parts.measurements.workers[0].t1_ns = 3 * S;
     };
     assert_eq!(window_s(requests_end_it), 2.0);

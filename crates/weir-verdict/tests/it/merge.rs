@@ -10,8 +10,7 @@ use weir_result::document::{
 };
 use weir_result::quantile::Bound;
 use weir_result::{
-    ClientHealth, DepartureSpan, Document, DocumentParts, IoEngine, Load, Measurements, Note, Part,
-    Stops,
+    ClientHealth, DepartureSpan, Document, DocumentParts, IoEngine, Measurements, Note, Part, Stops,
 };
 
 use crate::document::requests;
@@ -53,13 +52,13 @@ fn documents_that_do_not_belong_together_are_refused() {
     assert!(mixed.starts_with("part 2 of 3 and part 1 of 2 do not belong together"), "{mixed}");
     let whole = refused(&[part(1, 2), part(1, 1)]);
     assert!(whole.starts_with("document 2 is of a whole run, not of a part"), "{whole}");
-    let slower = part_with(2, 2, |parts| parts.given.plan.connections = 11.into());
+    let slower = part_with(2, 2, |parts| parts.given.plan.load.connections = 11.into());
     assert_eq!(
         refused(&[part(1, 2), slower]),
         "parts 1 and 2 have different plans: connections is 10 and 11; run all parts with the \
          same flags"
     );
-    let closed = part_with(2, 2, |parts| parts.given.plan.load = Load::closed_loop());
+    let closed = part_with(2, 2, |parts| parts.given.plan.load.due = None);
     let closed = refused(&[part(1, 2), closed]);
     assert!(closed.contains("load.due is 1,000/s, poisson and absent"), "{closed}");
     let mut other = part(2, 2);

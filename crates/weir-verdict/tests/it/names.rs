@@ -182,7 +182,7 @@ fn a_percentile_of_too_few_requests_names_how_many_are_needed() {
     assert_eq!(result.measured, "30 requests have no p99");
     let advice = "it needs 100 requests with this name; use `load.duration_ns` 10s";
     assert_eq!(result.reason.as_deref(), Some(advice));
-    let counted = |parts: &mut DocumentParts| parts.given.plan.requests = Some(3_330);
+    let counted = |parts: &mut DocumentParts| parts.given.plan.load.requests = Some(3_330);
     let requests = [of(0, &[3; 1_100], (End::Ok, 0)), of(2, &[7; 10], (End::Ok, 0))].concat();
     let reason = judge("(other): p99 < 10ms", &run(&requests, counted)).reason;
     let advice = "it needs 100 requests with this name; use `load.requests` 11100";

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use clap::Args;
 use weir_result::{
-    Arrivals, ConnectionLoad, ConnectionStage, Load, Part, Rate, Stage, parse_connection_stages,
-    parse_curve, parse_stages,
+    Arrivals, ConnectionLoad, ConnectionStage, DueTimes, Load, Part, Rate, Stage, Warmup,
+    parse_connection_stages, parse_curve, parse_stages,
 };
-use weir_runner::{LoadSpec, SETTINGS_MAX_BYTES, Warmup, read_text_input};
+use weir_runner::{SETTINGS_MAX_BYTES, read_text_input};
 use weir_text::units::{exact_duration, parse_duration_ns};
 use weir_verdict::AbortCondition;
 
@@ -108,18 +108,18 @@ impl LoadArgs {
     }
 
     /// Returns the load of the specification.
-    pub(super) fn spec(&self) -> LoadSpec {
+    pub(super) fn spec(&self) -> Load {
         let by_default = || self.requests.is_none().then_some(DURATION_NS);
         let length_ns = self.duration.or_else(by_default);
-        let constant = LoadSpec {
-            model: model(self.rate, self.arrivals, self.seed),
-            is_seed_drawn: self.arrivals == ArrivalsChoice::Poisson && self.seed.is_none(),
+        let constant = Load {
+            due: due_at(self.rate, self.arrivals, self.seed),
             connections: self.connections(),
             in_flight_max: self.in_flight,
             pipeline: self.pipeline,
             warmup: self.warmup.unwrap_or_else(|| default_warmup(length_ns)),
             duration_ns: length_ns.filter(|_| !self.is_until_signal()),
             requests: self.requests,
+            abort: self.abort.clone(),
             timeout_ns: self.timeout,
             connect_timeout_ns: self.connect_timeout.unwrap_or(self.timeout),
             drain_ns: self.drain,
@@ -139,7 +139,12 @@ impl LoadArgs {
             true => Warmup::default(),
             false => default_warmup(staged.length_ns()),
         };
-        LoadSpec { warmup: self.warmup.unwrap_or(warmup), ..staged }
+        Load { warmup: self.warmup.unwrap_or(warmup), ..staged }
+    }
+
+    /// True if the seed of random arrivals is not chosen.
+    pub(super) fn draws_seed(&self) -> bool {
+        self.arrivals == ArrivalsChoice::Poisson && self.seed.is_none()
     }
 
     /// Returns the number of connections, or their range.
@@ -187,7 +192,7 @@ impl LoadArgs {
                  --threads or --connections to {count} or more"
             )));
         }
-        if self.arrivals == ArrivalsChoice::Poisson && self.seed.is_none() {
+        if self.draws_seed() {
             return Err(wrong(
                 "--part needs --seed with random arrivals: the same on each machine",
             ));
@@ -264,10 +269,13 @@ fn stages(text: &str) -> Result<Stages, String> {
     parse_curve(&curve).map(Stages::Rates).map_err(|why| format!("{path}: {why}"))
 }
 
-/// The load model: an open loop if there is a rate.
-pub(crate) fn model(rate: Option<Rate>, choice: ArrivalsChoice, seed: Option<u64>) -> Load {
-    let open = |rate| Load::constant(rate, arrivals(choice, seed));
-    rate.map_or(Load::closed_loop(), open)
+/// The due times of a constant rate, if there is one.
+pub(crate) fn due_at(
+    rate: Option<Rate>,
+    choice: ArrivalsChoice,
+    seed: Option<u64>,
+) -> Option<DueTimes> {
+    rate.map(|rate| DueTimes::constant(rate, arrivals(choice, seed)))
 }
 
 /// The arrivals of an open loop.

@@ -82,18 +82,18 @@ impl SpecArgs {
             tls: self.tls.spec(),
             script: self.request.script(self.target.script_args().cloned().collect()),
             load: self.load.spec(),
-            abort: self.load.abort.clone(),
             connection: self.connection.spec(),
             engine: self.engine.spec(self.load.threads),
             checks: self.engine.checks(),
             watch: self.watch.spec(),
             redaction: self.credentials.spec(),
+            is_seed_drawn: self.load.draws_seed(),
             part: self.load.part,
             start_at_unix_ns: self.load.start_at,
             ..RunSpec::new("")
         };
         if self.load.seed.is_none() && (spec.templates.seed != 0 || self.list.is_random()) {
-            spec.load.is_seed_drawn = true;
+            spec.is_seed_drawn = true;
         }
         if self.target.words.is_empty() && self.list.from.is_some() {
             // The first request of the list names the server.

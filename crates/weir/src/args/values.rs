@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use weir_result::Part;
-use weir_runner::Warmup;
+use weir_result::Warmup;
 use weir_text::units::{parse_bytes, parse_count, parse_duration_ns, parse_number};
 use weir_verdict::AbortCondition;
 

@@ -270,7 +270,8 @@ fn check_part(
     agents: u32,
 ) -> Result<()> {
     let plan = LocalRunner::dry_run(spec)?;
-    let (window_ns, around_ns) = (plan.length_ns(), plan.warmup_ns + plan.drain_limit_ns());
+    let (window_ns, around_ns) =
+        (plan.load.length_ns(), plan.load.warmup.span_ns + plan.drain_limit_ns());
     let longest_ns = window_ns.map(|ns| ns.saturating_add(around_ns));
     if let Some(ns) = longest_ns.filter(|ns| *ns > args.deadline) {
         bail!(
@@ -294,9 +295,9 @@ fn check_part(
          {{{{env:NAME}}}} with --env-from SECRET"
     );
     ensure!(
-        plan.connections.count() >= agents,
+        plan.load.connections.count() >= agents,
         "-c {} for {agents} agents: each needs a connection; use -c {agents}",
-        plan.connections.count()
+        plan.load.connections.count()
     );
     // Whole turns of threads, as a fleet has them; the first share is the greatest.
     let threads = plan.threads.max(1).next_multiple_of(agents);

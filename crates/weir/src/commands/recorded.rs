@@ -1,6 +1,6 @@
 //! The run of a document, to be repeated: its specification, its plan and its files.
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use weir_result::document::Input;
 use weir_result::{Arrivals, HttpPlan, Plan};
@@ -24,7 +24,7 @@ pub(crate) fn spec_of(stored: Option<&Value>, command: Option<&[String]>) -> Res
 /// version, threads and pacing.
 pub(crate) fn settle_choices(spec: &mut RunSpec, plan: &Plan) {
     if let (Some(seed), Some(Arrivals::Poisson { seed: recorded })) =
-        (spec.load.model.seed_mut(), plan.load.arrivals())
+        (spec.load.seed_mut(), plan.load.arrivals())
     {
         *seed = recorded;
     }
@@ -62,7 +62,7 @@ pub(crate) fn check_same(
     }
 }
 
-/// Returns what two plans must have in common.
+/// Returns what two plans must have in common: all but the fields with these JSON pointers.
 fn json(plan: &Plan, changed: &[&str]) -> Result<Value> {
     let mut plan = plan.clone();
     // It follows from the others, and from the length of secrets.
@@ -70,8 +70,10 @@ fn json(plan: &Plan, changed: &[&str]) -> Result<Value> {
     // The recorded number of threads is given now.
     plan.leaves_cpus = false;
     let mut value = serde_json::to_value(&plan).context("the plan cannot be written")?;
-    let fields = value.as_object_mut().ok_or_else(|| anyhow!("the plan is no object"))?;
-    fields.retain(|name, _| !changed.contains(&name.as_str()));
+    for pointer in changed {
+        let (place, name) = pointer.rsplit_once('/').unwrap_or_default();
+        value.pointer_mut(place).and_then(Value::as_object_mut).map(|of| of.remove(name));
+    }
     Ok(value)
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use weir_result::study::Hooks;
-use weir_result::{Arrivals, Document, Load, Note, Study};
+use weir_result::{Arrivals, Document, DueTimes, Note, Study};
 use weir_runner::{RunSpec, Runner};
 use weir_text::units;
 
@@ -31,7 +31,7 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
     secrets::restore(&mut spec, &args.secrets)?;
     recorded::settle_choices(&mut spec, &document.plan);
     spec.command.clone_from(&document.run.command);
-    let is_staged = spec.load.has_stages();
+    let is_staged = spec.load.stage_count() > 0;
     if is_staged && (args.change.rate.is_some() || args.change.duration.is_some()) {
         bail!("-R and -d change no load in stages: give the command again");
     }
@@ -85,7 +85,7 @@ fn load(args: &RerunArgs) -> Result<Document> {
     }
 }
 
-/// A change of the recorded plan: the fields that it may change, and a text with the new value and
+/// A change of the recorded plan: the fields that it may change, as JSON pointers, and a text with the new value and
 /// the recorded one.
 type PlanChange = (&'static [&'static str], String);
 
@@ -94,23 +94,23 @@ fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<PlanChange> {
     spec.watch.notes.extend(args.notes.iter().cloned());
     let (load, mut changes) = (&mut spec.load, Vec::<PlanChange>::new());
     if let Some(rate) = args.rate {
-        let arrivals = load.model.arrivals().unwrap_or(Arrivals::Uniform);
-        let recorded = load.model.rate().map_or("a closed loop".to_owned(), |it| it.to_string());
-        load.model = Load::constant(rate, arrivals);
+        let arrivals = load.arrivals().unwrap_or(Arrivals::Uniform);
+        let recorded = load.rate().map_or("a closed loop".to_owned(), |it| it.to_string());
+        load.due = Some(DueTimes::constant(rate, arrivals));
         let text = format!("{rate} in the place of {recorded}");
-        changes.push((&["load"], text));
+        changes.push((&["/load/due"], text));
     }
     if let Some(connections) = args.connections {
         let recorded = std::mem::replace(&mut load.connections, connections.into());
         let (new, old) = (units::count(connections.into()), units::count(recorded.count().into()));
         let text = format!("{new} connections in the place of {old}");
-        changes.push((&["connections", "threads"], text));
+        changes.push((&["/load/connections", "/threads"], text));
     }
     if let Some(duration_ns) = args.duration {
         let recorded = load.duration_ns.replace(duration_ns);
         let old = recorded.map_or_else(|| "no limit".to_owned(), units::exact_duration);
         let text = format!("{} in the place of {old}", units::exact_duration(duration_ns));
-        changes.push((&["duration_ns"], text));
+        changes.push((&["/load/duration_ns"], text));
     }
     changes
 }

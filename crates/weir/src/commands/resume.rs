@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use weir_conductor::Variant;
 use weir_result::Study;
 use weir_result::study::{Design, Hooks, StudyError, TrialOutcome};
-use weir_runner::{LoadSpec, REDACTED, Runner, Warmup};
+use weir_runner::{REDACTED, Runner};
 
 use super::study::{self, StudySettings, consent};
 use super::{recorded, secrets};
@@ -156,15 +156,7 @@ fn check(study: &Study, cell: u32, variant: &Variant, consent: &Consent) -> Resu
     if matches!(study.design, Design::Search { .. }) {
         // The search sets the load of each trial.
         let plan = &document.plan;
-        spec.load = LoadSpec {
-            model: plan.load.clone(),
-            connections: plan.connections.clone(),
-            warmup: Warmup { span_ns: plan.warmup_ns, is_auto: plan.warmup_is_auto },
-            duration_ns: plan.duration_ns,
-            requests: plan.requests,
-            drain_ns: plan.drain_ns,
-            ..spec.load
-        };
+        spec.load = plan.load.clone();
     }
     recorded::settle_choices(&mut spec, &document.plan);
     let prepared = runner::of(&spec).prepare(&spec, &mut Progress::new(true, false))?;

@@ -9,15 +9,15 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use weir_report::dialect::{self, Head};
 use weir_report::text::{self, TextOptions};
-use weir_result::{Histogram, Interval, Plan, Rate};
+use weir_result::{Histogram, Interval, Load, Plan, Rate, Warmup};
 use weir_runner::{
-    CheckSpec, CompatSpec, EngineSpec, Finished, HttpChoice, HttpSpec, InputFile, LoadSpec,
-    Observer, Phase, RequestSpec, RunSpec, Runner, ScriptSpec, TlsSpec, Warmup, WitnessChoice,
+    CheckSpec, CompatSpec, EngineSpec, Finished, HttpChoice, HttpSpec, InputFile, Observer, Phase,
+    RequestSpec, RunSpec, Runner, ScriptSpec, TlsSpec, WitnessChoice,
 };
 
 use super::Dialect;
 use super::args::CompatArgs;
-use crate::args::load::model;
+use crate::args::load::due_at;
 use crate::args::request::header;
 use crate::commands::run::print_source_failures;
 use crate::errors::NotWritten;
@@ -47,7 +47,8 @@ pub(super) fn run(
     abort: &[String],
     is_judged: bool,
 ) -> Result<ExitCode> {
-    let spec = RunSpec { abort: abort.to_vec(), ..spec(dialect, args, std::env::args_os())? };
+    let mut spec = spec(dialect, args, std::env::args_os())?;
+    spec.load.abort = abort.to_vec();
     let mut lines = HeadLines::of(dialect, args);
     let prepared = runner::of(&spec).prepare(&spec, &mut lines)?;
     let interrupts = SignalState::await_signals()?;
@@ -118,14 +119,14 @@ pub(super) fn spec(
             args: args.script_args.clone(),
             ..ScriptSpec::default()
         }),
-        load: LoadSpec {
-            model: model(rate, args.arrivals, None),
+        load: Load {
+            due: due_at(rate, args.arrivals, None),
             connections: (narrow(args.head.connections, "--connections")?).into(),
-            warmup: Warmup { span_ns: 0, is_auto: false },
+            warmup: Warmup::default(),
             duration_ns: Some(args.head.duration_s * SECOND_NS),
             timeout_ns,
             connect_timeout_ns: timeout_ns,
-            ..LoadSpec::default()
+            ..Load::default()
         },
         engine: EngineSpec {
             threads: Some(narrow(args.head.threads, "--threads")?),

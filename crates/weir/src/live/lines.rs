@@ -42,7 +42,8 @@ impl Lines {
     pub(crate) fn finish(&self, document: &Document) -> Result<(), NotWritten> {
         let mut state = self.lock();
         let first_ns = document.series.first().map_or(0, start_ns);
-        let printed = as_in_document(first_ns, document.plan.warmup_ns, &state.printed_ns);
+        let printed =
+            as_in_document(first_ns, document.plan.load.warmup.span_ns, &state.printed_ns);
         let is_left = |entry: &&SeriesEntry| !has_printed(&printed, start_ns(entry));
         let mut left = document.series.iter().filter(is_left);
         let end = terminal::print(|out| {

@@ -67,9 +67,9 @@ fn about(plan: &Plan, now_ns: Option<i64>, page: &mut MetricsPage) {
         page.single("weir_live_planned_requests_per_second", "gauge", help, rate_rps);
     }
     let now_ns = now_ns.unwrap_or(0);
-    let stage = match (plan.load.stages().is_empty(), plan.connections.stages().is_empty()) {
+    let stage = match (plan.load.stages().is_empty(), plan.load.connections.stages().is_empty()) {
         (false, _) => Some(stage_at(plan.load.stages(), now_ns).0),
-        (true, false) => Some(connections_at(plan.connections.stages(), now_ns).0),
+        (true, false) => Some(connections_at(plan.load.connections.stages(), now_ns).0),
         (true, true) => None,
     };
     if let Some(index) = stage {

@@ -101,7 +101,7 @@ fn describe_drain(left_ns: u64, errors: u64) -> String {
 
 fn describe(plan: &Plan, interval: &Interval, errors: u64) -> String {
     let end_ns = interval.end_ns();
-    let phase = match plan.length_ns() {
+    let phase = match plan.load.length_ns() {
         _ if interval.start_ns < 0 => "warm-up".to_owned(),
         Some(duration_ns) => format!("{} of {}", seconds(end_ns), seconds(duration_ns as i64)),
         None if plan.is_until_signal() => {
@@ -125,6 +125,7 @@ fn seconds(ns: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_result::Load;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -133,7 +134,10 @@ mod tests {
         let interval =
             Interval { start_ns: 2 * SECOND as i64, length_ns: SECOND, ..Interval::default() };
         let check = |duration_ns, requests, expected: &str| {
-            let plan = Plan { duration_ns, requests, ..Plan::default() };
+            let plan = Plan {
+                load: Load { duration_ns, requests, ..Plan::default().load },
+                ..Plan::default()
+            };
             let line = describe(&plan, &interval, 0);
             assert!(line.starts_with(&format!("{expected}   ")), "{line:?}");
         };

@@ -1,7 +1,7 @@
 //! Tests of times, and totals for the tests of formats: each figure has another value.
 
 use weir_result::{
-    Arrivals, Interval, ListPlan, Load, NameTotals, Plan, Rate, SparseHistogram, Tally,
+    Arrivals, DueTimes, Interval, ListPlan, Load, NameTotals, Plan, Rate, SparseHistogram, Tally,
 };
 use weir_runner::{Frame, Observer, Phase};
 
@@ -11,9 +11,12 @@ use super::{SharedTotals, Totals, drain_left_ns};
 pub(crate) fn totals() -> Totals {
     let rate = Rate { numerator: 500, denominator: 1 };
     let plan = Plan {
+        load: Load {
+            connections: 8.into(),
+            due: Some(DueTimes::constant(rate, Arrivals::Uniform)),
+            ..Plan::default().load
+        },
         url: "http://h/?a=\"b\\\u{1b}".to_owned(),
-        load: Load::constant(rate, Arrivals::Uniform),
-        connections: 8.into(),
         ..Plan::default()
     };
     let mut latency = Tally::new();
@@ -75,12 +78,18 @@ const SECOND: u64 = 1_000_000_000;
 
 #[test]
 fn the_drain_is_counted_down_to_its_limit() {
-    let plan = Plan { duration_ns: Some(20 * SECOND), ..Plan::default() };
+    let plan = Plan {
+        load: Load { duration_ns: Some(20 * SECOND), ..Plan::default().load },
+        ..Plan::default()
+    };
     let left = |now_s: i64| drain_left_ns(&plan, now_s * SECOND as i64);
     assert_eq!([-1, 0, 19].map(left), [None; 3]);
     assert_eq!([20, 21, 24, 30].map(left), [4, 3, 0, 0].map(|s| Some(s * SECOND)));
-    let limited = Plan { drain_ns: Some(SECOND / 2), ..plan };
+    let limited = plan.with_load(|load| load.drain_ns = Some(SECOND / 2));
     assert_eq!(drain_left_ns(&limited, 20 * SECOND as i64), Some(SECOND / 2));
-    let counted = Plan { duration_ns: None, requests: Some(9), ..limited };
+    let counted = limited.with_load(|load| {
+        load.duration_ns = None;
+        load.requests = Some(9);
+    });
     assert_eq!(drain_left_ns(&counted, i64::MAX), None, "its window ends with the requests");
 }

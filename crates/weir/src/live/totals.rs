@@ -256,11 +256,15 @@ impl Observer for SharedTotals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_result::Load;
 
     const SECOND: u64 = 1_000_000_000;
 
     fn plan() -> Plan {
-        Plan { duration_ns: Some(10 * SECOND), ..Plan::default() }
+        Plan {
+            load: Load { duration_ns: Some(10 * SECOND), ..Plan::default().load },
+            ..Plan::default()
+        }
     }
 
     fn interval(start_s: i64, completed: u64) -> Interval {

@@ -160,7 +160,7 @@ fn help(frame: &mut Frame, area: Rect, ended: &str) {
 mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    use weir_result::{Interval, ListPlan, NameTotals, Plan, SparseHistogram, Tally};
+    use weir_result::{Interval, ListPlan, Load, NameTotals, Plan, SparseHistogram, Tally};
 
     use super::*;
     use crate::tui::glyphs::Glyphs;
@@ -179,7 +179,12 @@ mod tests {
     fn state() -> State {
         let url = "http://localhost:8080/index.html".to_owned();
         let duration_ns = Some(30 * SECOND);
-        let plan = Plan { url, duration_ns, connections: 64.into(), threads: 1, ..Plan::default() };
+        let plan = Plan {
+            load: Load { duration_ns, connections: 64.into(), ..Plan::default().load },
+            url,
+            threads: 1,
+            ..Plan::default()
+        };
         let mut state = State::of(&plan);
         for second in 0..12 {
             let mut latency = Tally::new();
@@ -279,7 +284,10 @@ mod tests {
             window_ns: 60_000_000_000,
             ..weir_result::ReplayPlan::default()
         };
-        let plan = Plan { load: weir_result::Load::of_log(replay), ..Plan::default() };
+        let plan = Plan {
+            load: Load { due: Some(weir_result::DueTimes::Log(replay)), ..Plan::default().load },
+            ..Plan::default()
+        };
         let state = State::of(&plan);
         let rows = picture((80, 24), &running(&state, Glyphs::Blocks));
         let first = "weir   http://127.0.0.1/   replay of access.log, 1,906 requests";
@@ -373,7 +381,10 @@ mod tests {
                 in_flight: 64,
                 ..weir_runner::Frame::default()
             };
-            state.frame(&Plan { duration_ns: Some(30 * SECOND), ..Plan::default() }, &frame);
+            state.frame(
+                &Plan::default().with_load(|load| load.duration_ns = Some(30 * SECOND)),
+                &frame,
+            );
         }
         let text = picture((60, 16), &running(&state, Glyphs::Ascii)).join("\n");
         assert!(text.contains("last 1 s      no response for 4 s"), "{text}");

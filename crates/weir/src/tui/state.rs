@@ -132,7 +132,7 @@ impl State {
 
 /// Describes the planned rate at `now_ns` from t0 of a load in stages; else `None`.
 fn planned(plan: &Plan, now_ns: i64) -> Option<String> {
-    let stages = plan.connections.stages();
+    let stages = plan.load.connections.stages();
     if !stages.is_empty() {
         let (index, connections) = connections_at(stages, now_ns);
         let connections = units::count(connections.into());
@@ -150,9 +150,9 @@ fn phase(plan: &Plan, now_ns: i64) -> String {
     if let Some(left_ns) = live::drain_left_ns(plan, now_ns) {
         return format!("drain, at most {} s left", left_ns.div_ceil(1_000_000_000));
     }
-    match (u64::try_from(now_ns), plan.length_ns()) {
+    match (u64::try_from(now_ns), plan.load.length_ns()) {
         (Err(_), _) => {
-            let most = if plan.warmup_is_auto { "at most " } else { "" };
+            let most = if plan.load.warmup.is_auto { "at most " } else { "" };
             format!("warm-up, {most}{} s left", now_ns.unsigned_abs().div_ceil(1_000_000_000))
         }
         (Ok(since_ns), Some(all_ns)) => {
@@ -172,15 +172,19 @@ fn phase(plan: &Plan, now_ns: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_result::Load;
 
     const SECOND: u64 = 1_000_000_000;
 
     fn plan() -> Plan {
         let url = "http://localhost/a?token=1".to_owned();
         Plan {
+            load: Load {
+                duration_ns: Some(30 * SECOND),
+                connections: 7.into(),
+                ..Plan::default().load
+            },
             url,
-            duration_ns: Some(30 * SECOND),
-            connections: 7.into(),
             threads: 1,
             ..Plan::default()
         }
@@ -220,17 +224,20 @@ mod tests {
         let plan = plan();
         let phase = |now_s: i64| phase(&plan, now_s * SECOND as i64);
         assert_eq!(phase(-3), "warm-up, 3 s left");
-        let detected = Plan { warmup_is_auto: true, ..plan.clone() };
+        let detected = plan.clone().with_load(|load| load.warmup.is_auto = true);
         assert_eq!(super::phase(&detected, -1), "warm-up, at most 1 s left");
         assert_eq!(phase(12), "12 s of 30 s");
         assert_eq!(phase(31), "drain, at most 5 s left");
         let stages = weir_result::parse_stages("10s@5,20s@5..9").expect("stages");
-        let load = weir_result::Load::in_stages(stages, weir_result::Arrivals::Uniform);
-        let staged = Plan { load, ..plan.clone() };
+        let due = weir_result::DueTimes::in_stages(stages, weir_result::Arrivals::Uniform);
+        let staged = plan.clone().with_load(|load| load.due = Some(due));
         assert_eq!(super::phase(&staged, 12 * SECOND as i64), "12 s of 30 s, stage 2 of 2");
-        let counted = Plan { duration_ns: None, requests: Some(9), ..plan.clone() };
+        let counted = plan.clone().with_load(|load| {
+            load.duration_ns = None;
+            load.requests = Some(9);
+        });
         assert_eq!(super::phase(&counted, 2 * SECOND as i64), "2 s");
-        let endless = Plan { requests: None, ..counted };
+        let endless = counted.with_load(|load| load.requests = None);
         assert_eq!(super::phase(&endless, 2 * SECOND as i64), "2 s, until a signal");
     }
 
@@ -252,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_long_run_keeps_the_latest_intervals() {
-        let plan = Plan { duration_ns: None, ..plan() };
+        let plan = plan().with_load(|load| load.duration_ns = None);
         let mut state = State::of(&plan);
         (0..600).for_each(|second| state.interval(&plan, &interval(second, 1 + second as u64)));
         assert_eq!((state.past.len(), state.past[511].rate_rps), (KEPT_MAX, 600.0));

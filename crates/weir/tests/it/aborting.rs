@@ -51,7 +51,7 @@ fn errors_for_some_seconds_end_the_load() {
             assert!(
                 ran.stderr.contains("error: --abort 'errors > 50% for 2s' ended the load after")
             );
-            assert_eq!(ran.document.plan.abort, [condition]);
+            assert_eq!(ran.document.plan.load.abort, [condition]);
             let accounting = &ran.document.accounting;
             assert_eq!((accounting.ok, accounting.in_flight_at_end), (100, 0), "{ran}");
             assert_eq!(server.finish(), accounting.sent.total, "{ran}");
@@ -77,7 +77,7 @@ fn conditions_that_do_not_hold_end_nothing() {
     let ran = weir::load("epoll", flags, &["errors > 0%", "--abort", "max > 1h", &server.url()]);
     ran.assert_all_ok();
     assert_eq!((ran.document.run.aborted.is_some(), ran.document.run.interrupted), (false, false));
-    assert_eq!(ran.document.plan.abort.len(), 2, "{ran}");
+    assert_eq!(ran.document.plan.load.abort.len(), 2, "{ran}");
 }
 
 #[test]

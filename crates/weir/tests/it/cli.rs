@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use weir_result::{Document, Load, Plan};
+use weir_result::{Document, Plan};
 
 use crate::support::directory::Directory;
 use crate::support::process::Process;
@@ -369,9 +369,9 @@ fn a_plan_is_printed_and_nothing_sent() {
     let server = Raw::answering(OK);
     let url = server.url();
     let plan = print_plan("-t1 -c5 -d3s -R 0.5 -X PUT -b hello -T 7s --pipeline 3", &[&url]);
-    assert_eq!((plan.threads, plan.connections.count(), plan.pipeline), (1, 5, 3));
-    assert_eq!((plan.duration_ns, plan.timeout_ns), (Some(3_000_000_000), 7_000_000_000));
-    assert_eq!(plan.connect_timeout_ns, 7_000_000_000);
+    assert_eq!((plan.threads, plan.load.connections.count(), plan.load.pipeline), (1, 5, 3));
+    assert_eq!((plan.load.duration_ns, plan.load.timeout_ns), (Some(3_000_000_000), 7_000_000_000));
+    assert_eq!(plan.load.connect_timeout_ns, 7_000_000_000);
     assert_eq!((plan.request.method.as_str(), plan.request.body_bytes), ("PUT", 5));
     let Some(rate) = plan.load.rate() else { panic!("{plan:?}") };
     assert_eq!((rate.numerator, rate.denominator), (1, 2));
@@ -381,15 +381,27 @@ fn a_plan_is_printed_and_nothing_sent() {
 #[test]
 fn defaults_are_what_the_help_says() {
     let plan = print_plan("", &[NOWHERE]);
-    assert_eq!((plan.connections.count(), plan.pipeline, plan.requests), (10, 1, None));
-    assert_eq!((plan.duration_ns, plan.warmup_ns), (Some(10_000_000_000), 2_000_000_000));
-    assert_eq!((plan.timeout_ns, plan.connect_timeout_ns), (10_000_000_000, 10_000_000_000));
-    assert_eq!((plan.request.method.as_str(), plan.load), ("GET", Load::closed_loop()));
+    assert_eq!(
+        (plan.load.connections.count(), plan.load.pipeline, plan.load.requests),
+        (10, 1, None)
+    );
+    assert_eq!(
+        (plan.load.duration_ns, plan.load.warmup.span_ns),
+        (Some(10_000_000_000), 2_000_000_000)
+    );
+    assert_eq!(
+        (plan.load.timeout_ns, plan.load.connect_timeout_ns),
+        (10_000_000_000, 10_000_000_000)
+    );
+    assert_eq!((plan.request.method.as_str(), plan.load.due), ("GET", None));
     let plan = print_plan("-n 10", &[NOWHERE]);
-    assert_eq!((plan.duration_ns, plan.warmup_ns, plan.requests), (None, 0, Some(10)));
+    assert_eq!(
+        (plan.load.duration_ns, plan.load.warmup.span_ns, plan.load.requests),
+        (None, 0, Some(10))
+    );
     for (duration, warmup_s) in [("1s", 2), ("60s", 6), ("1h", 10)] {
         let plan = print_plan(&format!("-d {duration}"), &[NOWHERE]);
-        assert_eq!(plan.warmup_ns, warmup_s * 1_000_000_000, "{duration}");
+        assert_eq!(plan.load.warmup.span_ns, warmup_s * 1_000_000_000, "{duration}");
     }
     assert_eq!(print_plan("-b x", &[NOWHERE]).request.method, "POST");
 }
@@ -397,15 +409,15 @@ fn defaults_are_what_the_help_says() {
 #[test]
 fn flags_and_suffixes_are_as_in_wrk() {
     let plan = print_plan("-t2 -c 1k -d 1m -R 20k -T 500ms", &[NOWHERE]);
-    assert_eq!((plan.threads, plan.connections.count()), (2, 1000));
-    assert_eq!((plan.duration_ns, plan.timeout_ns), (Some(60_000_000_000), 500_000_000));
+    assert_eq!((plan.threads, plan.load.connections.count()), (2, 1000));
+    assert_eq!((plan.load.duration_ns, plan.load.timeout_ns), (Some(60_000_000_000), 500_000_000));
     let Some(rate) = plan.load.rate() else { panic!("{plan:?}") };
     assert_eq!(rate.rps().to_bits(), 20_000_f64.to_bits());
     let long = "--threads 2 --connections 1k --duration 1m --rate 20k --timeout 500ms --latency";
     assert_eq!(print_plan(long, &[NOWHERE]), plan);
     assert_eq!(print_plan("-t2 -c1k -d1m -R20k -T500ms -L", &[NOWHERE]), plan);
     let bare = print_plan("-d 2 -T 3", &[NOWHERE]);
-    assert_eq!((bare.duration_ns, bare.timeout_ns), (Some(2_000_000_000), 3_000_000_000));
+    assert_eq!((bare.load.duration_ns, bare.load.timeout_ns), (Some(2_000_000_000), 3_000_000_000));
 }
 
 #[test]

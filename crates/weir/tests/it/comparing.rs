@@ -150,7 +150,8 @@ fn another_plan_is_refused_and_named() {
     fs::write(&file, other).expect("a file");
     let refused = within(&directory, &["rerun", "a.json"]);
     assert_eq!(refused.code(), 2, "{refused:?}");
-    let named = "plan.connections is 2 and 3; plan.duration is 1 s and 2 s (recorded and now)";
+    let named =
+        "plan.load.connections is 2 and 3; plan.load.duration is 1 s and 2 s (recorded and now)";
     assert!(refused.stderr.contains(named), "{refused:?}");
 }
 
@@ -175,7 +176,7 @@ fn a_run_is_repeated_with_a_named_change() {
     let text = "400/s in the place of a closed loop, 3 connections in the place of 2, 300 ms \
                 in the place of ";
     assert!(note.text.contains(text), "{note:?}");
-    assert_eq!((document.plan.connections.count(), document.assertions.len()), (3, 1));
+    assert_eq!((document.plan.load.connections.count(), document.assertions.len()), (3, 1));
     assert_eq!(document.run.annotations.get("why").map(String::as_str), Some("more"));
     let command = document.run.command.unwrap_or_default();
     assert_eq!(command.get(1).map(String::as_str), Some("rerun"), "{command:?}");

@@ -388,7 +388,7 @@ fn a_condition_ends_the_load_of_all_agents() {
     let aborted = document.run.aborted.expect("a condition has ended it");
     // 50/s of each agent would be as little, and 100/s is the sum.
     assert!(aborted.values.iter().all(|rate| *rate > 60.0), "{aborted:?}");
-    assert_eq!(document.plan.abort, ["rate < 200 for 2s"]);
+    assert_eq!(document.plan.load.abort, ["rate < 200 for 2s"]);
     let fleet = document.fleet.expect("agents carried it out");
     assert!(fleet.agents.iter().all(|agent| agent.end == AgentEnd::Stopped), "{fleet:?}");
     let counts = document.parts.iter().filter_map(|part| part.counts);

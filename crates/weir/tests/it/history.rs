@@ -156,10 +156,11 @@ fn a_trend_has_each_run_and_a_series_per_plan() {
     let series = trend["series"].as_array().expect("a list");
     let counts: Vec<_> = series.iter().map(|of| of["runs"].as_array().map(Vec::len)).collect();
     assert_eq!(counts, [Some(2), Some(1)], "{trend}");
-    assert_eq!(series[0]["plan"]["connections"], 2);
+    assert_eq!(series[0]["plan"]["load"]["connections"], 2);
     assert!(series[0]["runs"][1]["values"]["service.mean"]["value"].is_number(), "{trend}");
     let text = home.history("trend a");
-    for part in ["a: 3 runs; left out: 1 ", "Series 1 of 2: 2 runs", "plan.connections: 2 → 1\n"]
+    for part in
+        ["a: 3 runs; left out: 1 ", "Series 1 of 2: 2 runs", "plan.load.connections: 2 → 1\n"]
     {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }

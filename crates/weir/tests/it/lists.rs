@@ -654,7 +654,11 @@ fn a_long_standard_input_is_sent_once() {
             skipped.set(skipped.get() + requests as usize);
             let document = &ran.document;
             let plan = document.plan.list.as_ref().expect("the plan has the list");
-            assert_eq!((plan.rows, document.plan.requests), (requests, Some(requests)), "{ran}");
+            assert_eq!(
+                (plan.rows, document.plan.load.requests),
+                (requests, Some(requests)),
+                "{ran}"
+            );
             let input = &document.run.inputs[0];
             assert_eq!((&plan.sha256, input.path.as_str()), (&input.sha256, "/dev/stdin"), "{ran}");
             if requests == LONG {
@@ -722,7 +726,7 @@ fn a_signal_ends_a_run_that_waits_for_a_pipe() {
     let document = &ran.document;
     assert!(document.run.interrupted, "{ran}");
     assert_eq!(
-        (document.accounting.planned, document.plan.requests),
+        (document.accounting.planned, document.plan.load.requests),
         (4_200, Some(4_200)),
         "{ran}"
     );

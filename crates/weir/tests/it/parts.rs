@@ -157,7 +157,7 @@ fn documents_that_do_not_belong_together_are_refused() {
     set_clocks(&files, 800_000_000);
     refused(&[one, two], "the window of part 2 began 500.00 ms after that of part 1 had ended");
     set_clocks(&files, 0);
-    edit(two, |document| document["plan"]["connections"] = 5.into());
+    edit(two, |document| document["plan"]["load"]["connections"] = 5.into());
     refused(&[one, two], "connections is 4 and 5; run all parts with the same flags");
     edit(two, |document| {
         document["plan"].as_object_mut().expect("an object").remove("part");

@@ -81,8 +81,8 @@ fn requests_have_the_times_of_the_log() {
             assert_eq!(planned(&slots, &ran.document), expected, "{ran}");
             let plan = &ran.document.plan;
             let replay = plan.load.log().expect("it is in the plan");
-            assert_eq!(plan.length_ns(), Some(153 * MS / divisor), "{ran}");
-            assert!(plan.load.is_open_loop() && plan.warmup_ns == 0, "{ran}");
+            assert_eq!(plan.load.length_ns(), Some(153 * MS / divisor), "{ran}");
+            assert!(plan.load.is_open_loop() && plan.load.warmup.span_ns == 0, "{ran}");
             let left_out: &[(&str, u64)] =
                 if unsafe_too { &[] } else { &[("DELETE", 1), ("POST", 1)] };
             let left_out: BTreeMap<String, u64> =
@@ -122,7 +122,7 @@ fn a_long_log_in_whole_seconds_is_repeated() {
     assert_eq!(first.code(), 0, "{first:?}");
     let document = Document::load(&output).expect("a document");
     assert_eq!((document.accounting.planned, document.accounting.ok), (5_000, 5_000), "{first:?}");
-    assert_eq!(document.plan.length_ns(), Some(500 * MS));
+    assert_eq!(document.plan.load.length_ns(), Some(500 * MS));
     let replay = document.plan.load.log().expect("it is in the plan");
     assert_eq!((replay.has_whole_seconds, replay.is_cut, replay.lines), (true, true, 5_000));
     for part in ["spread evenly", "was cut"] {
@@ -168,7 +168,7 @@ fn logs_of_caddy_and_traefik_are_replayed() {
         assert_eq!(ran.code(), 0, "{ran:?}");
         let document = Document::load(&output).expect("a document");
         assert_eq!(document.accounting.ok, 2, "{text}");
-        assert_eq!(document.plan.length_ns(), Some(510 * MS), "{text}");
+        assert_eq!(document.plan.load.length_ns(), Some(510 * MS), "{text}");
         let names: Vec<&str> = document.names.iter().map(|name| name.name.as_str()).collect();
         assert_eq!(names, ["GET /a", "GET /b"], "{text}");
     }

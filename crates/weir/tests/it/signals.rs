@@ -115,7 +115,11 @@ fn a_signal_is_the_planned_end_with_d_0() {
             ran.assert_all_ok();
             let document = &ran.document;
             assert!(!document.run.interrupted, "{ran}");
-            assert_eq!(document.plan.duration_ns.or(document.plan.requests), None, "{ran}");
+            assert_eq!(
+                document.plan.load.duration_ns.or(document.plan.load.requests),
+                None,
+                "{ran}"
+            );
             ran.assert_says("until a signal");
             assert!(!ran.text.contains("interrupted"), "{ran}");
             assert_eq!(server.finish(), document.accounting.sent.total, "{ran}");

@@ -60,7 +60,9 @@ fn await_standstill(id: u32) {
 
 /// The part of a span that lay in the window, in nanoseconds.
 fn in_window_ns(document: &Document, span: Span) -> u64 {
-    let t0 = document.run.epoch_unix_ns + document.phases[0].start_ns + document.plan.warmup_ns;
+    let t0 = document.run.epoch_unix_ns
+        + document.phases[0].start_ns
+        + document.plan.load.warmup.span_ns;
     span.until.min(t0 + WINDOW_NS).saturating_sub(span.from.max(t0))
 }
 
@@ -68,7 +70,7 @@ fn in_window_ns(document: &Document, span: Span) -> u64 {
 /// first: each waited at least until its end, and the next was due `1 / RATE` later.
 fn curve(document: &Document, stall: Span) -> Vec<u64> {
     let epoch = document.run.epoch_unix_ns;
-    let t0 = epoch + document.phases[0].start_ns + document.plan.warmup_ns;
+    let t0 = epoch + document.phases[0].start_ns + document.plan.load.warmup.span_ns;
     let from = stall.from.max(t0);
     let due_until = stall.until.min(t0 + WINDOW_NS);
     let spacing_ns = 1_000_000_000 / RATE;

@@ -32,8 +32,8 @@ struct Window {
 impl Window {
     fn of(ran: &Ran) -> Window {
         let (run, plan, phases) = (&ran.document.run, &ran.document.plan, &ran.document.phases);
-        let t0 = run.epoch_unix_ns + phases[0].start_ns + plan.warmup_ns;
-        let t1 = t0 + plan.duration_ns.expect("all runs have one");
+        let t0 = run.epoch_unix_ns + phases[0].start_ns + plan.load.warmup.span_ns;
+        let t1 = t0 + plan.load.duration_ns.expect("all runs have one");
         let resolved = phases.iter().map(|phases| phases.resolved_ns).max().unwrap_or(0);
         Window { t0, t1, resolved: run.epoch_unix_ns + resolved }
     }

@@ -382,7 +382,7 @@ fn a_sweep_makes_all_combinations_in_random_order() {
     for (trial, run) in kept.measured() {
         let cell = &kept.cells[trial.cell as usize];
         let value = |at: usize| cell.levels[at].value.as_str();
-        assert_eq!(run.plan.connections.count().to_string(), value(0));
+        assert_eq!(run.plan.load.connections.count().to_string(), value(0));
         assert_eq!(run.plan.connection.close.is_some(), value(1) == "client");
         assert_eq!(run.plan.target.path, value(2));
     }
@@ -433,7 +433,7 @@ fn a_sweep_comes_from_a_file_and_flags_win() {
     let names: Vec<&str> = kept.cells.iter().map(|cell| cell.name.as_str()).collect();
     assert_eq!(names, ["path=/a close=none", "path=/a close=client"]);
     assert_eq!(measured(&kept), 2);
-    assert!(kept.measured().all(|(_, run)| run.plan.connections.count() == 2), "{words}");
+    assert!(kept.measured().all(|(_, run)| run.plan.load.connections.count() == 2), "{words}");
     assert!(kept.cells.iter().all(|cell| cell.words.contains(&"A: b".to_owned())), "{kept:?}");
     let reported =
         kept.trials.iter().map(|trial| trial.before.as_ref().map(|run| run.output.clone()));

@@ -88,7 +88,7 @@ fn a_silent_server_costs_one_drain() {
             let ran = weir::load(engine, &format!("{flags} --drain 100ms"), &[&server.url()]);
             let accounting = &ran.document.accounting;
             assert_eq!(ran.code, 1, "{ran}");
-            assert_eq!(ran.document.plan.drain_ns, Some(100_000_000), "{ran}");
+            assert_eq!(ran.document.plan.load.drain_ns, Some(100_000_000), "{ran}");
             // Nothing has timed out: the drain ended first.
             assert_eq!((accounting.in_flight_at_end, accounting.timed_out), (4, 0), "{ran}");
             assert_eq!(accounting.in_flight_at_end + accounting.never_sent, accounting.planned);

@@ -58,9 +58,9 @@ class Truth:
         # Times of the plan are since the epoch of the run, those of the log monotonic.
         epoch = document["run"]["epoch_unix_ns"] - head["unix_less_monotonic_ns"]
         begin_ns = epoch + phases["start_ns"]
-        self.t0 = begin_ns + plan["warmup_ns"]
-        self.t1 = self.t0 + plan["duration_ns"]
-        self.window_s = plan["duration_ns"] / 1e9
+        self.t0 = begin_ns + plan["load"]["warmup"]["span_ns"]
+        self.t1 = self.t0 + plan["load"]["duration_ns"]
+        self.window_s = plan["load"]["duration_ns"] / 1e9
         interval_ns = 1e9 * rate["denominator"] / rate["numerator"]
         begin = document["accounting"]["sent"]["warmup"]
         end = begin + document["accounting"]["planned"]

@@ -5,7 +5,6 @@ use weir_engine::Job;
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{Prepared, ProtocolFactory};
 use weir_io::Nanos;
-use weir_result::Plan;
 use weir_sim::{Client, Law, Link, Service, ServiceFactory, World};
 
 use super::service::{H2Service, Habits};
@@ -61,14 +60,13 @@ fn http2(cut: Cut) -> ServiceFactory {
 
 /// Runs a few requests on one connection at a time against servers with this cut.
 fn run(protocol: &ProtocolFactory, service: ServiceFactory, what: &str) -> Run {
-    let plan = Plan {
-        pipeline: 2,
-        requests: Some(REQUESTS),
-        duration_ns: None,
-        timeout_ns: 20 * MS,
-        connect_timeout_ns: 20 * MS,
-        ..closed(1)
-    };
+    let plan = closed(1).with_load(|load| {
+        load.pipeline = 2;
+        load.requests = Some(REQUESTS);
+        load.duration_ns = None;
+        load.timeout_ns = 20 * MS;
+        load.connect_timeout_ns = 20 * MS;
+    });
     let observed = PerTag::default();
     let request = Prepared::http1("GET", "/", "sim", &[], None).expect("a plain request");
     let job = Job {
@@ -124,7 +122,7 @@ fn http2_in_pieces() {
         let habits = Habits { body_ns: MS, ..Habits::default() };
         let (service, _) = H2Service::factory(habits);
         let world = World { client, service: Some(service), ..World::default() };
-        let plan = Plan { pipeline: 10, ..open(100, 1, 1) };
+        let plan = open(100, 1, 1).with_load(|load| load.pipeline = 10);
         let protocol = H2Client::factory(H2Options::default());
         let run = run_job(world, &Job { protocol, ..job(&plan) }, 0, Nanos::MAX, None);
         check_all("response", &run.measured.response_time.ok, 100, 3 * MS);

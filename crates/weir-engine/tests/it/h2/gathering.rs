@@ -25,7 +25,7 @@ impl Busy {
             wake_late: Law::Fixed(2 * US),
             ..Client::default()
         };
-        let plan = Plan { wait, pipeline: streams, ..closed(connections) };
+        let plan = Plan { wait, ..closed(connections) }.with_load(|load| load.pipeline = streams);
         let job = Job { protocol: H2Client::factory(H2Options::default()), ..job(&plan) };
         let world = World { client, ..World::default() };
         let (Run { measured, .. }, _) = run_in(world, habits.clone(), &job);

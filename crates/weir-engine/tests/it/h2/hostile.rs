@@ -7,7 +7,6 @@ use weir_http::h2::hpack::Encoder;
 use weir_http::h2::{ErrorCode, H2Client, H2Options};
 use weir_http::{MessageFormat, MessageFraming, Prepared};
 use weir_io::Nanos;
-use weir_result::Plan;
 use weir_sim::{Link, Service, ServiceFactory, World};
 
 use crate::observers::PerTag;
@@ -84,13 +83,12 @@ fn push_part(nth: usize, out: &mut Vec<u8>, content: &[u8]) {
 fn run_attacked(settings: Settings, attack: Attack, messages: Option<MessageRules>) -> Run {
     let service =
         ServiceFactory::new(move || Box::new(Hostile { settings, attack, received: 0, sends: 0 }));
-    let plan = Plan {
-        pipeline: 10,
-        duration_ns: Some(200 * MS),
-        timeout_ns: 30 * MS,
-        connect_timeout_ns: 30 * MS,
-        ..open(1_000, 1, 2)
-    };
+    let plan = open(1_000, 1, 2).with_load(|load| {
+        load.pipeline = 10;
+        load.duration_ns = Some(200 * MS);
+        load.timeout_ns = 30 * MS;
+        load.connect_timeout_ns = 30 * MS;
+    });
     let observed = PerTag::default();
     let request = Prepared::http1("POST", "/", "sim", &[], Some(&[b'x'; 200_000]));
     let job = Job {

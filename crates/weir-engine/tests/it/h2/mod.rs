@@ -23,7 +23,7 @@ use service::{Counts, H2Service, Habits};
 
 /// Runs a plan with up to `streams` streams per connection; returns the counts of its servers too.
 fn run(habits: Habits, plan: Plan, streams: u16) -> (Run, Counts, Plan) {
-    let plan = Plan { pipeline: streams, ..plan };
+    let plan = plan.with_load(|load| load.pipeline = streams);
     let job = Job { protocol: H2Client::factory(H2Options::default()), ..job(&plan) };
     let (run, counts) = run_in(World::default(), habits, &job);
     (run, counts, plan)
@@ -51,7 +51,7 @@ fn streams_are_measured_exactly() {
 fn responses_of_streams_are_checked() {
     let habits = || Habits { body_ns: MS, ..Habits::default() };
     for (text, is_met) in [("body~^body$", true), ("same", true), ("body~^$", false)] {
-        let plan = Plan { pipeline: 20, ..open(2_000, 1, 3) };
+        let plan = open(2_000, 1, 3).with_load(|load| load.pipeline = 20);
         let protocol = H2Client::factory(H2Options::default());
         let job = Job { expectations: checks(&[text]), protocol, ..job(&plan) };
         let (run, _) = run_in(World::default(), habits(), &job);
@@ -88,7 +88,7 @@ fn streams_end_one_by_one() {
 #[test]
 fn a_timeout_cancels_one_stream() {
     let habits = Habits { swallowed: 0.1, ..Habits::default() };
-    let plan = Plan { timeout_ns: 20 * MS, ..open(1_000, 1, 1) };
+    let plan = open(1_000, 1, 1).with_load(|load| load.timeout_ns = 20 * MS);
     let (run, counts, _) = run(habits, plan, 20);
     let outcomes = run.measured.outcomes;
     assert!((60..140).contains(&outcomes.timed_out), "{outcomes:?}");
@@ -123,7 +123,7 @@ fn the_first_byte_is_that_of_the_stream() {
 fn the_opening_has_a_time_of_its_own() {
     let mut world = World::default();
     world.network.down = Law::Fixed(3 * MS);
-    let plan = Plan { pipeline: 5, ..open(100, 1, 4) };
+    let plan = open(100, 1, 4).with_load(|load| load.pipeline = 5);
     let job = Job { protocol: H2Client::factory(H2Options::default()), ..job(&plan) };
     let (run, _) = run_in(world, Habits::default(), &job);
     assert_eq!(run.measured.outcomes.ok, 100);
@@ -137,7 +137,7 @@ fn uploads_wait_for_windows() {
     let habits = Habits { window_bytes: 10, ..Habits::default() };
     let mut world = World::default();
     (world.network.up, world.network.down) = (Law::Fixed(MS), Law::Fixed(MS));
-    let plan = Plan { pipeline: 20, ..open(500, 1, 1) };
+    let plan = open(500, 1, 1).with_load(|load| load.pipeline = 20);
     let request = Prepared::http1("POST", "/", "sim", &[], Some(&[b'x'; 30]));
     let job = Job {
         protocol: H2Client::factory(H2Options::default()),
@@ -152,7 +152,7 @@ fn uploads_wait_for_windows() {
     assert_eq!((connections.window_waits, connections.window_wait_ns), (sent, sent * 4 * MS));
     // Windows that never open: the waits last until the timeouts, and beyond the end of the run.
     let habits = Habits { window_bytes: 10, refills: false, ..Habits::default() };
-    let job = Job { plan: Plan { timeout_ns: 300 * MS, ..plan }, ..job };
+    let job = Job { plan: plan.with_load(|load| load.timeout_ns = 300 * MS), ..job };
     let (run, _) = run_in(World::default(), habits, &job);
     let outcomes = run.measured.outcomes;
     assert!(outcomes.ok == 0 && outcomes.timed_out >= 60, "{outcomes:?}");
@@ -186,7 +186,7 @@ fn the_reasons_of_ends_are_counted() {
 #[test]
 fn lone_timeouts_keep_their_connection() {
     let habits = Habits { swallowed: 0.1, ..Habits::default() };
-    let plan = Plan { timeout_ns: 50 * MS, ..closed(1) };
+    let plan = closed(1).with_load(|load| load.timeout_ns = 50 * MS);
     let (run, counts, _) = run(habits, plan, 1);
     let (outcomes, connections) = (run.measured.outcomes, &run.measured.connections);
     assert!(outcomes.timed_out >= 5 && outcomes.ok > 30, "{outcomes:?}");
@@ -199,7 +199,7 @@ fn lone_timeouts_keep_their_connection() {
 #[test]
 fn dead_connections_are_replaced() {
     let habits = Habits { requests_max: 20, ..Habits::default() };
-    let plan = Plan { timeout_ns: 50 * MS, ..closed(1) };
+    let plan = closed(1).with_load(|load| load.timeout_ns = 50 * MS);
     let (run, ..) = run(habits, plan, 1);
     let (outcomes, connections) = (run.measured.outcomes, &run.measured.connections);
     // 19 responses in 38 ms, then two timeouts: seven times, and 17 responses more.
@@ -212,7 +212,7 @@ fn dead_connections_are_replaced() {
 #[test]
 fn many_timeouts_retire_a_connection() {
     let habits = Habits { swallowed: 0.8, ..Habits::default() };
-    let plan = Plan { timeout_ns: 20 * MS, ..closed(1) };
+    let plan = closed(1).with_load(|load| load.timeout_ns = 20 * MS);
     let (run, counts, _) = run(habits, plan, 20);
     let connections = &run.measured.connections;
     assert!(connections.renewed > 5 && connections.failures.is_empty(), "{connections:?}");
@@ -229,7 +229,7 @@ fn numbers_of_streams_are_used_up() {
         Box::new(H2Client::new(streams, &H2Options::default()).numbering_from(last_ten))
     });
     for (plan, streams) in [(open(1_000, 1, 2), 8), (closed(2), 4), (closed(1), 1)] {
-        let plan = Plan { pipeline: streams, ..plan };
+        let plan = plan.with_load(|load| load.pipeline = streams);
         let job = Job { protocol: protocol.clone(), ..job(&plan) };
         let (run, _) = run_in(World::default(), Habits::default(), &job);
         let (outcomes, connections) = (run.measured.outcomes, &run.measured.connections);

@@ -14,7 +14,7 @@ use crate::streams::wild_plan;
 
 /// Runs a plan with up to `streams` streams per connection, and a script.
 fn run(habits: Habits, plan: Plan, streams: u16, text: &str) -> Run {
-    let plan = Plan { pipeline: streams, ..plan };
+    let plan = plan.with_load(|load| load.pipeline = streams);
     let (service, _) = H2Service::factory(habits);
     let world = World { service: Some(service), ..World::default() };
     let job = Job { protocol: H2Client::factory(H2Options::default()), ..job(&plan) };

@@ -73,7 +73,7 @@ pub(super) fn http1<B: Backend>(
     }
     if is_late_end {
         trace.received_part(VERSION, unfinished_response(&protocol), &received);
-        trace.end_is_late(result.has_events, draft.plan.timeout_ns);
+        trace.end_is_late(result.has_events, draft.plan.load.timeout_ns);
     }
     if !responses.is_empty() {
         ended(draft, VERSION, &protocol.response(0), started, link.now(), result);
@@ -121,7 +121,7 @@ pub(super) fn http2<B: Backend>(
                     return Err(streams::refusal(&client).unwrap_or(error));
                 };
                 unfinished(&client, trace);
-                trace.end_is_late(result.has_events || is_grpc, draft.plan.timeout_ns);
+                trace.end_is_late(result.has_events || is_grpc, draft.plan.load.timeout_ns);
                 return Ok(begun);
             }
         };

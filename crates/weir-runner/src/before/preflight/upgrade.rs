@@ -155,7 +155,7 @@ fn converse<B: Backend>(
     started: Nanos,
     trace: &mut ExchangeTrace,
 ) -> io::Result<()> {
-    let within = units::exact_duration(draft.plan.timeout_ns);
+    let within = units::exact_duration(draft.plan.load.timeout_ns);
     let is_idle = draft.plan.is_idle();
     if !is_idle {
         let request = Arc::new(draft.request.request(draft.plan.target.scheme.as_str()));

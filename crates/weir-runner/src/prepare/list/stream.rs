@@ -62,7 +62,7 @@ impl StreamFacts {
     /// have `planned` more slots than there were rows by then.
     pub(crate) fn complete(&self, plan: &Plan, planned: u64) -> Plan {
         let (mut plan, rows) = (plan.clone(), self.rows.load(Ordering::Acquire));
-        plan.requests.get_or_insert(rows.max(planned));
+        plan.load.requests.get_or_insert(rows.max(planned));
         if let Some(list) = &mut plan.list {
             (list.rows, list.turns, list.sha256) = (rows, rows, self.input().sha256);
         }

@@ -113,7 +113,7 @@ fn client_cpu() {
         busy(9 * S)(parts);
         parts.given.environment.cpus_usable = Some(2);
     };
-    says(id, cpus, &with("lower `load.model.due`, or use a machine with more CPUs"));
+    says(id, cpus, &with("lower `load.due`, or use a machine with more CPUs"));
     let local = |parts: &mut DocumentParts| {
         busy(9 * S)(parts);
         parts.health.as_mut().expect("watched").is_server_local = Some(true);
@@ -158,7 +158,7 @@ fn idle_connections() {
     });
     let elsewhere: [fn(&mut DocumentParts); 4] = [
         |parts| parts.measurements.connections.closed_by_peer = 3,
-        |parts| parts.given.plan.requests = Some(30_000),
+        |parts| parts.given.plan.load.requests = Some(30_000),
         |parts| parts.measurements.interrupted = true,
         |parts| parts.measurements.occupancy = Occupancy::default(),
     ];
@@ -178,7 +178,7 @@ fn idle_streams() {
     let streams = |busy_ns: u64| {
         move |parts: &mut DocumentParts| {
             idle(busy_ns)(parts);
-            parts.given.plan.pipeline = 2;
+            parts.given.plan.load.pipeline = 2;
             parts.measurements.occupancy.capacity_ns = u128::from(125 * S);
             parts.measurements.connections.connects = 30;
             parts.measurements.connections.closed_by_peer = 20;
@@ -267,7 +267,7 @@ fn client_stopped() {
     check(id, Bound, |parts| parts.measurements.workers[1].usage.gap_max_ns = 101 * MS);
     // 1% of an hour is 36 s.
     check(id, Finding, |parts| {
-        parts.given.plan.duration_ns = Some(3_600 * S);
+        parts.given.plan.load.duration_ns = Some(3_600 * S);
         stopped(600 * MS)(parts);
     });
     let document = check(id, Unknown, |parts| {

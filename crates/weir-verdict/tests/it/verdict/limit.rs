@@ -193,7 +193,7 @@ fn the_probe_separates_the_server_from_the_connections() {
         move |parts: &mut DocumentParts| {
             growing(parts);
             probed(MS)(parts);
-            parts.given.plan.connections = connections.into();
+            parts.given.plan.load.connections = connections.into();
         }
     };
     check(
@@ -230,7 +230,7 @@ fn streams_count_as_the_server_allows_them() {
         move |parts: &mut DocumentParts| {
             growing(parts);
             probed(MS)(parts);
-            parts.given.plan.connections = 2.into();
+            parts.given.plan.load.connections = 2.into();
             parts.given.plan.http = Some(HttpPlan::Http2(Http2Plan {
                 streams: 8,
                 window_bytes: 1 << 30,

@@ -17,7 +17,7 @@ fn as_planned() {
     check(
         |parts| {
             closed(parts);
-            parts.given.plan.connections = 10.into();
+            parts.given.plan.load.connections = 10.into();
         },
         Delivery::AsPlanned,
         "as planned: 10 connections",
@@ -25,7 +25,7 @@ fn as_planned() {
     check(
         |parts| {
             closed(parts);
-            parts.given.plan.connections = 1.into();
+            parts.given.plan.load.connections = 1.into();
         },
         Delivery::AsPlanned,
         "as planned: 1 connection",
@@ -35,7 +35,7 @@ fn as_planned() {
 #[test]
 fn never_sent() {
     let missing = |parts: &mut DocumentParts| {
-        parts.given.plan.connections = 10.into();
+        parts.given.plan.load.connections = 10.into();
         failing(parts, 300, Failure::NeverSent);
     };
     let share = "0.99% never sent (300 of 30,300 requests)";
@@ -47,7 +47,7 @@ fn never_sent() {
     ] {
         let shedding = |parts: &mut DocumentParts| {
             missing(parts);
-            parts.given.plan.in_flight_max = Some(40);
+            parts.given.plan.load.in_flight_max = Some(40);
             parts.measurements.outcomes.shed = shed;
         };
         check(shedding, Delivery::Incomplete, &format!("{share}: {why}"));
@@ -111,8 +111,8 @@ fn late() {
     check(
         |parts| {
             late(parts);
-            let first = parts.given.plan.connections.count();
-            parts.given.plan.connections = ConnectionLoad::Growing { first, most: 1_000 };
+            let first = parts.given.plan.load.connections.count();
+            parts.given.plan.load.connections = ConnectionLoad::Growing { first, most: 1_000 };
         },
         Delivery::Late,
         &format!("{text}: they waited for a connection to open"),

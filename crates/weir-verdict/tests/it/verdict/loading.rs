@@ -19,7 +19,7 @@ fn runs_without_evidence_are_not_judged() {
 
 #[test]
 fn a_document_keeps_its_verdict() {
-    let document = well(|parts| parts.given.plan.duration_ns = Some(10 * S));
+    let document = well(|parts| parts.given.plan.load.duration_ns = Some(10 * S));
     assert_eq!(Document::from_json(&fixture::json(&document)).expect("it"), document);
     assert_eq!(weir_verdict::verdict(&document), document.verdict);
 }

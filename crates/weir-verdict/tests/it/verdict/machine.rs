@@ -19,7 +19,7 @@ fn what_the_hypervisor_and_the_cgroup_took() {
     check("cpu-quota", Bound, health(|health| health.throttled_ns = Some(S)));
     // In half a second a share of CPU time rests on a few scheduler ticks.
     check("cpu-quota", Finding, |parts| {
-        parts.given.plan.duration_ns = Some(S / 2);
+        parts.given.plan.load.duration_ns = Some(S / 2);
         health(|health| health.throttled_ns = Some(S))(parts);
     });
     says(

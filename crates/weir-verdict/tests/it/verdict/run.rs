@@ -2,9 +2,9 @@
 
 use weir_result::document::{NetworkSection, Probed, Rule, RuleOutcome};
 use weir_result::{
-    ClientHealth, DepartureSpan, Departures, Document, DocumentParts, ErrorKind, FailureCause,
-    FailureKind, FailurePhase, Histogram, HttpPlan, Load, Measurements, Occupancy, Slice, Stamped,
-    Stops, WebSocketPlan, WorkerPhases, WorkerUsage,
+    ClientHealth, DepartureSpan, Departures, Document, DocumentParts, DueTimes, ErrorKind,
+    FailureCause, FailureKind, FailurePhase, Histogram, HttpPlan, Measurements, Occupancy, Slice,
+    Stamped, Stops, WebSocketPlan, WorkerPhases, WorkerUsage,
 };
 
 pub(crate) use crate::fixture::S;
@@ -22,8 +22,8 @@ pub(crate) const EACH: u64 = 1_000;
 pub(crate) fn well(change: impl FnOnce(&mut DocumentParts)) -> Document {
     let mut parts = parts(1, 1, measured());
     let rate = weir_result::Rate { numerator: 3_000, denominator: 1 };
-    parts.given.plan.load = Load::constant(rate, weir_result::Arrivals::Uniform);
-    parts.given.plan.duration_ns = Some(10 * S);
+    parts.given.plan.load.due = Some(DueTimes::constant(rate, weir_result::Arrivals::Uniform));
+    parts.given.plan.load.duration_ns = Some(10 * S);
     parts.given.environment.clock_source = Some("tsc".to_owned());
     parts.given.environment.cpu_governor = Some("performance".to_owned());
     parts.given.environment.cpus_usable = Some(4);
@@ -291,7 +291,7 @@ pub(crate) fn no_success(parts: &mut DocumentParts) {
 pub(crate) fn held(lost: u64) -> impl FnOnce(&mut DocumentParts) {
     move |parts| {
         no_success(parts);
-        parts.given.plan.load = Load::closed_loop();
+        parts.given.plan.load.due = None;
         let websocket = WebSocketPlan { in_flight: 1, idle: true, ..WebSocketPlan::default() };
         parts.given.plan.http = Some(HttpPlan::WebSocket(websocket));
         let m = &mut parts.measurements;
@@ -307,7 +307,7 @@ pub(crate) fn held(lost: u64) -> impl FnOnce(&mut DocumentParts) {
 /// Turns the run into a closed loop of the same requests on ten connections: 3,000/s of 3.3 ms
 /// each.
 pub(crate) fn closed(parts: &mut DocumentParts) {
-    parts.given.plan.load = Load::closed_loop();
+    parts.given.plan.load.due = None;
     let m = &mut parts.measurements;
     m.service_time = m.response_time.clone();
     m.send_lag = Default::default();

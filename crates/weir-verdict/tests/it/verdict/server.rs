@@ -165,8 +165,9 @@ fn waits_for_connections() {
 /// 300 of the requests waited for 1 ms, and one connection opened in `opening_ns`.
 fn grown(opening_ns: u64, connections_max: u32) -> impl FnOnce(&mut DocumentParts) {
     move |parts| {
-        let first = parts.given.plan.connections.count();
-        parts.given.plan.connections = ConnectionLoad::Growing { first, most: connections_max };
+        let first = parts.given.plan.load.connections.count();
+        parts.given.plan.load.connections =
+            ConnectionLoad::Growing { first, most: connections_max };
         let m = &mut parts.measurements;
         m.connect_grown.record(opening_ns);
         m.connections.grown = 1;

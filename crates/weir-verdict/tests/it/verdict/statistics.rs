@@ -91,8 +91,8 @@ fn an_automatic_warmup_says_what_it_took() {
     let id = "no-steady-state";
     assert!(well(|_| ()).verdict.rules.iter().all(|rule| rule.id != id));
     let auto = |parts: &mut DocumentParts| {
-        parts.given.plan.warmup_is_auto = true;
-        parts.given.plan.warmup_ns = 60 * S;
+        parts.given.plan.load.warmup.is_auto = true;
+        parts.given.plan.load.warmup.span_ns = 60 * S;
         // The schedule began 2.5 s before the window.
         for worker in &mut parts.measurements.workers {
             (worker.t0_ns, worker.t1_ns) = (2 * S + S / 2, 12 * S + S / 2);

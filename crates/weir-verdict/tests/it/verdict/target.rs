@@ -63,7 +63,7 @@ fn half_of_the_requests_or_no_success_is_a_failure() {
 fn a_server_that_never_responds() {
     let document = well(|parts| {
         no_success(parts);
-        parts.given.plan.timeout_ns = 10_000_000_000;
+        parts.given.plan.load.timeout_ns = 10_000_000_000;
         failing(parts, 20, Failure::TimedOut);
     });
     check(&document.verdict.target, TargetState::Failed, "no response within 10 s");

@@ -38,7 +38,7 @@ fn of_client() -> Vec<Trigger> {
         trigger("client-cpu", Finding, busy(9 * S)),
         trigger("client-cpu", Bound, busy(99 * S / 10)),
         trigger("client-cpu", Finding, |parts| {
-            parts.given.plan.duration_ns = Some(S / 2);
+            parts.given.plan.load.duration_ns = Some(S / 2);
             busy(99 * S / 10)(parts);
         }),
         trigger("idle-connections", Finding, idle(90 * S)),
@@ -150,7 +150,7 @@ fn of_load() -> Vec<Trigger> {
             slowed(parts, |k| if k < 5 { 300 - 40 * k } else { 100 } + k * 7 % 3);
         }),
         trigger("no-steady-state", Finding, |parts| {
-            parts.given.plan.warmup_is_auto = true;
+            parts.given.plan.load.warmup.is_auto = true;
             parts.measurements.is_unsettled = true;
         }),
     ]

@@ -27,10 +27,10 @@ pub(crate) fn command_line(input: &[u8]) {
         Err(error) => assert!(!format!("{error:#}").is_empty()),
         Ok(None) => {}
         Ok(Some(plan)) => {
-            assert!((1..=plan.connections.count()).contains(&plan.threads), "{plan:?}");
-            assert!((1..=128).contains(&plan.pipeline), "{plan:?}");
-            assert!(plan.duration_ns.is_some() || plan.requests.is_some(), "{plan:?}");
-            assert!(plan.timeout_ns > 0 && plan.request.wire_bytes > 0, "{plan:?}");
+            assert!((1..=plan.load.connections.count()).contains(&plan.threads), "{plan:?}");
+            assert!((1..=128).contains(&plan.load.pipeline), "{plan:?}");
+            assert!(plan.load.duration_ns.is_some() || plan.load.requests.is_some(), "{plan:?}");
+            assert!(plan.load.timeout_ns > 0 && plan.request.wire_bytes > 0, "{plan:?}");
             let json = serde_json::to_vec(&plan).expect("a plan is JSON");
             let read: weir_result::Plan = serde_json::from_slice(&json).expect("what was written");
             assert_eq!(read, plan);

@@ -105,7 +105,7 @@ impl Ran {
             assert!(line.chars().count() <= 80, "too wide: {line:?}\n{self}");
         }
         let (warmup_ns, duration_ns) =
-            (self.document.plan.warmup_ns, self.document.plan.duration_ns);
+            (self.document.plan.load.warmup.span_ns, self.document.plan.load.duration_ns);
         let stopped = self.document.script.as_ref().is_some_and(|script| script.stopped > 0);
         let is_whole = !self.document.run.interrupted && !stopped;
         // A run without any connection ends before its window.
@@ -113,7 +113,7 @@ impl Ran {
         for phases in self.document.phases.iter().filter(|_| is_whole).filter(began) {
             let t0 = phases.start_ns + warmup_ns;
             assert!(phases.t0_ns >= t0, "t0 is early: {phases:?}\n{self}");
-            if let (Some(duration_ns), None) = (duration_ns, self.document.plan.requests) {
+            if let (Some(duration_ns), None) = (duration_ns, self.document.plan.load.requests) {
                 assert!(phases.t1_ns >= t0 + duration_ns, "t1 is early: {phases:?}\n{self}");
             }
         }
