@@ -120,7 +120,7 @@ fn another_machine_is_another_series() {
     let expected = "
 Series 2 of 2: 13 runs, 2026-11-13 10:00 to 2026-11-25 10:00
   too few runs to find changes: 16 are needed
-  plan.duration: 10 s → 30 s
+  plan.load.duration: 10 s → 30 s
   cpu: A CPU → A CPU with a long name @…
   kernel: 6.18.0 → 6.19.2
 
