@@ -85,8 +85,8 @@ fn load(args: &RerunArgs) -> Result<Document> {
     }
 }
 
-/// A change of the recorded plan: the fields that it may change, as JSON pointers, and a text with the new value and
-/// the recorded one.
+/// A change of the recorded plan: the fields that it may change, as JSON pointers, and a text with
+/// the new value and the recorded one.
 type PlanChange = (&'static [&'static str], String);
 
 /// Changes the load, and adds the facts.
