@@ -168,7 +168,7 @@ fn what_was_measured_otherwise_is_not_compared() {
     let mut longer = base.clone();
     longer.iter_mut().for_each(|run| run.plan.load.warmup.span_ns = 2_500_000_000);
     let text = sets(&base, &longer).not_comparable[0].text.clone();
-    assert!(text.ends_with("the load plans differ: warmup is 0 s and 2.5 s"), "{text}");
+    assert!(text.ends_with("the load plans differ: load.warmup.span is 0 s and 2.5 s"), "{text}");
     // A/B studies may compare two loads, and say so.
     let pairs: Vec<_> = base.iter().zip(&other).collect();
     let found = compare_pairs(&question(), &pairs, names(), 0.05);

@@ -55,7 +55,7 @@ fn documents_that_do_not_belong_together_are_refused() {
     let slower = part_with(2, 2, |parts| parts.given.plan.load.connections = 11.into());
     assert_eq!(
         refused(&[part(1, 2), slower]),
-        "parts 1 and 2 have different plans: connections is 10 and 11; run all parts with the \
+        "parts 1 and 2 have different plans: load.connections is 10 and 11; run all parts with the \
          same flags"
     );
     let closed = part_with(2, 2, |parts| parts.given.plan.load.due = None);
