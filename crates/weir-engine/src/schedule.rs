@@ -248,7 +248,7 @@ pub(crate) fn end_of_requests(load: &Load, from_ns: u64, requests: u64) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use weir_result::Rate;
+    use weir_result::{Rate, Warmup};
 
     use super::*;
 
