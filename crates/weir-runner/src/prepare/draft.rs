@@ -72,7 +72,7 @@ impl Draft {
 mod tests {
     use weir_http::Prepared;
     use weir_io::Endpoint;
-    use weir_result::{Http2Plan, Load};
+    use weir_result::Http2Plan;
 
     use super::*;
 
