@@ -9,8 +9,9 @@ use weir_result::quantile::Bound;
 use weir_result::{Document, SparseHistogram};
 use weir_text::printable;
 
+use crate::by_scope::{self, Scope};
 use crate::findings::Data;
-use crate::{by_name, by_stage, streams};
+use crate::streams;
 
 /// Fields that name an interval.
 const PLACE: [&str; 3] = ["start_s", "length_s", "phase"];
@@ -79,13 +80,14 @@ pub(crate) fn fields(entry: &SeriesEntry) -> Vec<(String, Value)> {
 /// Errors of `out`.
 pub fn write_names(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let titles: Vec<String> =
-        by_name::fields(document.names.first().unwrap_or(&Default::default()))
+        by_scope::fields_of_name(document.names.first().unwrap_or(&Default::default()))
             .into_iter()
             .map(|(title, _)| title)
             .collect();
     row(&titles, out)?;
     document.names.iter().try_for_each(|name| {
-        let cells: Vec<String> = by_name::fields(name).iter().map(|(_, of)| cell(of)).collect();
+        let cells: Vec<String> =
+            by_scope::fields_of_name(name).iter().map(|(_, of)| cell(of)).collect();
         row(&cells, out)
     })
 }
@@ -96,11 +98,11 @@ pub fn write_names(document: &Document, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// Errors of `out`.
 pub fn write_stages(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let titles = by_stage::fields(document.stages.first().unwrap_or(&Default::default()));
+    let titles = by_scope::fields_of_stage(document.stages.first().unwrap_or(&Default::default()));
     let titles = titles.into_iter().map(|(title, _)| title);
     row(&Vec::from_iter(std::iter::once("stage".to_owned()).chain(titles)), out)?;
     document.stages.iter().enumerate().try_for_each(|(index, stage)| {
-        let cells = by_stage::fields(stage).into_iter().map(|(_, of)| cell(&of));
+        let cells = by_scope::fields_of_stage(stage).into_iter().map(|(_, of)| cell(&of));
         row(&Vec::from_iter(std::iter::once((index + 1).to_string()).chain(cells)), out)
     })
 }
@@ -120,7 +122,6 @@ pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result
     };
     let titles = ["time", "percentile", "ns", "low_ns", "high_ns", "bound"];
     row(&with(titles, "name", "stage"), out)?;
-    let numbers: Vec<String> = (1..=document.stages.len()).map(|nth| nth.to_string()).collect();
     let latency = &document.latency;
     let times: [(&str, &Metric); 4] = [
         ("response_time", &latency.response_time),
@@ -130,24 +131,16 @@ pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result
     ];
     let whole = times.into_iter().chain(streams::times(latency));
     let whole = whole.map(|(time, metric)| ("", "", time, metric.headline()));
-    let by_name = document.names.iter().flat_map(|name| {
-        let times = [("response_time", &name.response_time), ("service_time", &name.service_time)];
-        let messages = name.messages.iter();
-        let first = messages.clone().map(|of| ("first_message", &of.first));
-        let gap = messages.filter_map(|of| Some(("message_gap", of.gap.as_ref()?)));
-        let times = times.into_iter().chain(first).chain(gap);
-        times.map(|(time, metric)| (name.name.as_str(), "", time, metric.headline()))
-    });
-    let by_stage = numbers.iter().zip(&document.stages).flat_map(|(number, stage)| {
-        let times = stage.response_time_all.as_ref().unwrap_or(&stage.response_time);
-        let messages = stage.messages.iter().flat_map(|of| {
-            let first = of.first_all.as_ref().unwrap_or(&of.first);
-            [("first_message", first), ("message_gap", &of.gap)]
+    let scopes = by_scope::names(document).into_iter().chain(by_scope::stages(document));
+    let scopes: Vec<Scope<'_>> = scopes.collect();
+    let by_scope = scopes.iter().flat_map(|scope| {
+        let [name, stage] = ["name", "stage"].map(|tag| match scope.tag == tag {
+            true => scope.value.as_ref(),
+            false => "",
         });
-        let times = [("response_time", times)].into_iter().chain(messages);
-        times.map(|(time, summary)| ("", number.as_str(), time, summary))
+        scope.results.times().map(move |(time, metric)| (name, stage, time, metric.headline()))
     });
-    for (name, stage, time, summary) in whole.chain(by_name).chain(by_stage) {
+    for (name, stage, time, summary) in whole.chain(by_scope) {
         for value in &summary.percentiles {
             let end = |ns: Option<u64>| ns.map_or_else(String::new, |ns| ns.to_string());
             let [p, ns] = [value.p.to_string(), value.ns.to_string()];

@@ -8,7 +8,7 @@ use weir_result::Document;
 use weir_result::document::SeriesEntry;
 
 use crate::json::escaped;
-use crate::{by_name, by_stage, csv, streams};
+use crate::{by_scope, csv, streams};
 
 /// Writes the intervals, the stages, the names, and then the result.
 ///
@@ -39,9 +39,9 @@ pub fn write_interval(entry: &SeriesEntry, out: &mut dyn Write) -> io::Result<()
 pub fn write_names(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     document.names.iter().try_for_each(|name| {
         let mut line = Map::from_iter([("type".to_owned(), Value::from("name"))]);
-        line.extend(by_name::fields(name));
-        line.insert("status".to_owned(), json!(name.status));
-        line.insert("errors".to_owned(), json!(name.errors));
+        line.extend(by_scope::fields_of_name(name));
+        line.insert("status".to_owned(), json!(name.results.status));
+        line.insert("errors".to_owned(), json!(name.results.errors));
         writeln!(out, "{}", escaped(Value::Object(line).to_string()))
     })
 }
@@ -55,7 +55,7 @@ pub fn write_stages(document: &Document, out: &mut dyn Write) -> io::Result<()> 
     document.stages.iter().enumerate().try_for_each(|(index, stage)| {
         let first = [("type".to_owned(), json!("stage")), ("stage".to_owned(), json!(index + 1))];
         let mut line = Map::from_iter(first);
-        line.extend(by_stage::fields(stage));
+        line.extend(by_scope::fields_of_stage(stage));
         writeln!(out, "{}", Value::Object(line))
     })
 }

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
-use weir_result::document::{Metric, NameSection, StageSection};
+use weir_result::document::Metric;
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 
-use crate::by_stage;
+use crate::by_scope::{self, Scope};
 use crate::distribution::{Certainty, Distribution, uncertain};
 use crate::foreign::origin;
 use crate::json;
@@ -150,15 +150,12 @@ impl K6Summary {
         ];
         let whole = trends.into_iter().chain(streams::times(latency));
         let whole = whole.map(|(name, times)| (Cow::from(name), times));
-        let by_name = document.names.iter().map(|of| {
-            let name = Cow::from(submetric("http_req_duration", ("name", &of.name)));
-            (name, &of.response_time)
+        let scopes = by_scope::names(document).into_iter().chain(by_scope::stages(document));
+        let scopes: Vec<Scope<'_>> = scopes.collect();
+        let by_scope = scopes.iter().map(|scope| {
+            (Cow::from(submetric("http_req_duration", scope)), &scope.results.response_time)
         });
-        let by_stage = by_stage::response_times(document);
-        let stages = by_stage.iter().map(|(number, _, times)| {
-            (Cow::from(submetric("http_req_duration", ("stage", number))), times)
-        });
-        for (name, times) in whole.chain(by_name).chain(stages) {
+        for (name, times) in whole.chain(by_scope) {
             let Some(times) = Distribution::of(times) else { continue };
             let (values, uncertain) = trend(&times);
             let (kind, contains) = ("trend", "time");
@@ -169,8 +166,7 @@ impl K6Summary {
         }
         metrics.extend(counts(document));
         metrics.extend(counts_of_messages(document));
-        metrics.extend(document.names.iter().flat_map(counts_of_name));
-        metrics.extend(by_stage.iter().flat_map(|(number, of, _)| counts_of_stage(number, of)));
+        metrics.extend(scopes.iter().flat_map(counts_of_scope));
         if !document.assertions.is_empty() {
             metrics.push(checked(&document.assertions));
         }
@@ -228,23 +224,15 @@ fn counts_of_messages(document: &Document) -> Vec<K6Metric> {
     metrics
 }
 
-/// Returns the name of the part of a metric with this value of a tag, as k6 writes it.
-fn submetric(metric: &str, (tag, value): (&str, &str)) -> String {
-    format!("{metric}{{{tag}:{value}}}")
+/// Returns the name of the part of a metric that is of a scope, as k6 writes it.
+fn submetric(metric: &str, scope: &Scope<'_>) -> String {
+    format!("{metric}{{{}:{}}}", scope.tag, scope.value)
 }
 
-fn counts_of_name(of: &NameSection) -> [K6Metric; 2] {
+fn counts_of_scope(scope: &Scope<'_>) -> [K6Metric; 2] {
     let [requests, failed] =
-        ["http_reqs", "http_req_failed"].map(|metric| submetric(metric, ("name", &of.name)));
-    [
-        K6Metric::counter(requests, "default", of.completed, of.completed_rps),
-        K6Metric::share(failed, of.failed(), of.planned),
-    ]
-}
-
-fn counts_of_stage(number: &str, of: &StageSection) -> [K6Metric; 2] {
-    let [requests, failed] =
-        ["http_reqs", "http_req_failed"].map(|metric| submetric(metric, ("stage", number)));
+        ["http_reqs", "http_req_failed"].map(|metric| submetric(metric, scope));
+    let of = scope.results;
     [
         K6Metric::counter(requests, "default", of.completed, of.completed_rps),
         K6Metric::share(failed, of.failed(), of.planned),

@@ -15,8 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod annotation;
-mod by_name;
-mod by_stage;
+mod by_scope;
 pub mod csv;
 pub mod dialect;
 mod distribution;

@@ -5,12 +5,12 @@
 use std::io::{self, Write};
 use std::iter;
 
-use weir_result::document::{Metric, NameSection};
+use weir_result::document::Metric;
 use weir_result::quantile::Bound;
-use weir_result::{Document, Histogram, histogram};
+use weir_result::{Document, Histogram, Outcomes, histogram};
 use weir_text::printable;
 
-use crate::by_stage;
+use crate::by_scope::{self, Scope};
 use crate::distribution::{Certainty, Distribution};
 use crate::streams;
 
@@ -65,24 +65,12 @@ fn about(document: &Document, page: &mut MetricsPage) {
     }
 }
 
-/// Values of the label `outcome`.
-const OUTCOMES: [&str; 6] =
-    ["ok", "bad_response", "transport_error", "timed_out", "in_flight_at_end", "never_sent"];
-
 /// Counts of measured requests: each ends in exactly one outcome.
 fn counts(document: &Document, page: &mut MetricsPage) {
     let of = &document.accounting;
     let help = "Measured requests by outcome; their sum is the number planned";
     page.family("weir_requests_total", "counter", help);
-    let counts = [
-        of.ok,
-        of.bad_response,
-        of.transport_error,
-        of.timed_out,
-        of.in_flight_at_end,
-        of.never_sent,
-    ];
-    for (outcome, count) in OUTCOMES.into_iter().zip(counts) {
+    for (outcome, count) in Outcomes::from(of).classes() {
         page.sample("weir_requests_total", &[("outcome", outcome)], count as f64);
     }
     if document.plan.load.in_flight_max.is_some() {
@@ -147,99 +135,65 @@ fn messages(document: &Document, page: &mut MetricsPage) {
     }
 }
 
-/// Counts, rates and times of each name of a list. They are no samples of the metrics of the whole
-/// run, so that a sum over a metric counts each request once.
+/// Counts, rates and times of each name of a list.
 fn names(document: &Document, page: &mut MetricsPage) {
-    if document.names.is_empty() {
-        return;
-    }
+    let mut scopes = by_scope::names(document);
     let labels = label_values(document.names.iter().map(|name| name.name.as_str()));
-    let names: Vec<(&str, &NameSection)> =
-        labels.iter().map(String::as_str).zip(&document.names).collect();
-    let help = "Measured requests by name and outcome";
-    page.family("weir_name_requests_total", "counter", help);
-    for (label, name) in &names {
-        let counts = [
-            name.ok,
-            name.bad_response,
-            name.transport_error,
-            name.timed_out,
-            name.in_flight_at_end,
-            name.never_sent,
-        ];
-        for (outcome, count) in OUTCOMES.into_iter().zip(counts) {
-            let labels = [("name", *label), ("outcome", outcome)];
-            page.sample("weir_name_requests_total", &labels, count as f64);
-        }
-    }
-    let help = "Measured responses by name and status code";
-    page.family("weir_name_responses_total", "counter", help);
-    for (label, name) in &names {
-        for (code, count) in &name.status {
-            let labels = [("name", *label), ("code", &code.to_string())];
-            page.sample("weir_name_responses_total", &labels, *count as f64);
-        }
-    }
-    let help = "Complete responses per second in the window by name";
-    page.family("weir_name_completed_requests_per_second", "gauge", help);
-    for (label, name) in &names {
-        let labels = [("name", *label)];
-        page.sample("weir_name_completed_requests_per_second", &labels, name.completed_rps);
-    }
-    let response = names.iter().map(|(label, name)| (Some(*label), &name.response_time));
-    let help = "Time from the planned send to the response by name";
-    time("name_response_time", help, &Vec::from_iter(response), page);
-    let service = names.iter().map(|(label, name)| (Some(*label), &name.service_time));
-    let help = "Time from the send to the response by name";
-    time("name_service_time", help, &Vec::from_iter(service), page);
+    scopes.iter_mut().zip(labels).for_each(|(scope, label)| scope.value = label.into());
+    of_scopes(&scopes, page);
 }
 
-/// Counts, rates and response times of each stage; as with names, in metrics of their own.
+/// Counts, rates and times of each stage of the load.
 fn stages(document: &Document, page: &mut MetricsPage) {
-    if document.stages.is_empty() {
+    let scopes = by_scope::stages(document);
+    of_scopes(&scopes, page);
+    if scopes.is_empty() {
         return;
-    }
-    let stages = by_stage::response_times(document);
-    let help = "Requests due in each stage of the load by outcome";
-    page.family("weir_stage_requests_total", "counter", help);
-    for (number, of, _) in &stages {
-        let counts = [
-            of.ok,
-            of.bad_response,
-            of.transport_error,
-            of.timed_out,
-            of.in_flight_at_end,
-            of.never_sent,
-        ];
-        for (outcome, count) in OUTCOMES.into_iter().zip(counts) {
-            let labels = [("stage", number.as_str()), ("outcome", outcome)];
-            page.sample("weir_stage_requests_total", &labels, count as f64);
-        }
     }
     let family = "weir_stage_planned_requests_per_second";
     page.family(family, "gauge", "Requests due per second of each stage of the load");
-    for (number, of, _) in &stages {
-        page.sample(family, &[("stage", number)], of.planned_rps);
+    for (scope, stage) in scopes.iter().zip(&document.stages) {
+        page.sample(family, &[(scope.tag, &scope.value)], stage.planned_rps);
     }
-    let family = "weir_stage_completed_requests_per_second";
-    page.family(family, "gauge", "Complete responses per second of each stage of the load");
-    for (number, of, _) in &stages {
-        page.sample(family, &[("stage", number)], of.completed_rps);
+}
+
+/// Counts, rates and times of scopes of one kind. They are no samples of the metrics of the whole
+/// run, so that a sum over a metric counts each request once.
+fn of_scopes(scopes: &[Scope<'_>], page: &mut MetricsPage) {
+    let Some(tag) = scopes.first().map(|scope| scope.tag) else { return };
+    let family = format!("weir_{tag}_requests_total");
+    page.family(&family, "counter", &format!("Measured requests by {tag} and outcome"));
+    for Scope { value, results, .. } in scopes {
+        for (outcome, count) in results.outcomes.classes() {
+            page.sample(&family, &[(tag, value), ("outcome", outcome)], count as f64);
+        }
     }
-    let family = "weir_stage_response_time_seconds";
-    let help = "Time from the planned send to the response by stage, of successful responses";
-    page.family(family, "histogram", help);
-    for (number, _, times) in &stages {
-        page.histogram_samples(family, Some(("stage", number)), &times.times.ok);
+    if scopes.iter().any(|scope| !scope.results.status.is_empty()) {
+        let family = format!("weir_{tag}_responses_total");
+        page.family(&family, "counter", &format!("Measured responses by {tag} and status code"));
+        for Scope { value, results, .. } in scopes {
+            for (code, count) in &results.status {
+                page.sample(&family, &[(tag, value), ("code", &code.to_string())], *count as f64);
+            }
+        }
     }
-    let family = "weir_stage_response_time_percentile_seconds";
-    let help = "Time from the planned send to the response by stage, of all requests; certainty \
-                says how it relates to the true value";
-    if stages.iter().any(|(_, _, times)| Distribution::of(times).is_some()) {
-        page.family(family, "gauge", help);
+    let family = format!("weir_{tag}_completed_requests_per_second");
+    page.family(&family, "gauge", &format!("Complete responses per second by {tag}"));
+    for Scope { value, results, .. } in scopes {
+        page.sample(&family, &[(tag, value)], results.completed_rps);
     }
-    for (number, _, times) in &stages {
-        percentiles(family, Some(("stage", number)), times, page);
+    for (name, of) in [
+        ("response_time", "Time from the planned send to the response"),
+        ("service_time", "Time from the send to the response"),
+    ] {
+        let times = scopes.iter().filter_map(|Scope { value, results, .. }| {
+            let (_, metric) = results.times().find(|(time, _)| *time == name)?;
+            Some((Some((tag, value.as_ref())), metric))
+        });
+        let times: Vec<_> = times.collect();
+        if !times.is_empty() {
+            time(&format!("{tag}_{name}"), &format!("{of} by {tag}"), &times, page);
+        }
     }
 }
 
@@ -256,15 +210,21 @@ pub fn label_values<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<String>
     values
 }
 
+/// A scope as a label; none for the whole run.
+type ScopeLabel<'a> = Option<(&'static str, &'a str)>;
+
 /// A time as a histogram of the responses, and as percentiles of all requests: of the whole run, or
-/// of each name.
-fn time(name: &str, help: &str, metrics: &[(Option<&str>, &Metric)], page: &mut MetricsPage) {
+/// of each scope.
+fn time(name: &str, help: &str, metrics: &[(ScopeLabel<'_>, &Metric)], page: &mut MetricsPage) {
     let histogram = format!("weir_{name}_seconds");
-    page.family(&histogram, "histogram", &format!("{help}, of responses"));
-    for (name, metric) in metrics {
+    // Slices tell only the times of successful responses apart.
+    let is_of_stages = metrics.iter().any(|(label, _)| matches!(label, Some(("stage", _))));
+    let responses = if is_of_stages { "successful responses" } else { "responses" };
+    page.family(&histogram, "histogram", &format!("{help}, of {responses}"));
+    for (label, metric) in metrics {
         let mut responses = metric.times.ok.clone();
         responses.add(&metric.times.bad);
-        page.histogram_samples(&histogram, name.map(|name| ("name", name)), &responses);
+        page.histogram_samples(&histogram, *label, &responses);
     }
     let family = format!("weir_{name}_percentile_seconds");
     let help = format!("{help}, of all requests; certainty says how it relates to the true value");
@@ -272,8 +232,8 @@ fn time(name: &str, help: &str, metrics: &[(Option<&str>, &Metric)], page: &mut 
         return;
     }
     page.family(&family, "gauge", &help);
-    for (name, metric) in metrics {
-        percentiles(&family, name.map(|name| ("name", name)), metric, page);
+    for (label, metric) in metrics {
+        percentiles(&family, *label, metric, page);
     }
 }
 

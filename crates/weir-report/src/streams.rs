@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use weir_result::Document;
-use weir_result::document::{Latency, Metric, Summary};
+use weir_result::document::{Latency, Metric, ScopeMessages, Summary};
 
 use crate::fields::summary_fields;
 
@@ -50,20 +50,16 @@ pub(crate) fn figures(document: &Document) -> Option<Value> {
     Some(figures)
 }
 
-/// Returns the fields of the messages of a name or of a stage.
-pub(crate) fn fields(
-    received: u64,
-    per_second: f64,
-    tokens: u64,
-    (first, gap): (&Summary, Option<&Summary>),
-) -> Vec<(String, Value)> {
+/// Returns the fields of the messages of a scope.
+pub(crate) fn fields(of: &ScopeMessages) -> Vec<(String, Value)> {
     let counts = [
-        ("messages", json!(received)),
-        ("messages_per_second", json!(per_second)),
-        ("tokens", json!(tokens)),
+        ("messages", json!(of.received)),
+        ("messages_per_second", json!(of.per_second)),
+        ("tokens", json!(of.tokens)),
     ];
     let counts = counts.into_iter().map(|(field, value)| (field.to_owned(), value));
+    let first = summary_fields("first_message", of.first.headline());
     let none = Summary::default();
-    let gap = summary_fields("message_gap", gap.unwrap_or(&none));
-    counts.chain(summary_fields("first_message", first)).chain(gap).collect()
+    let gap = summary_fields("message_gap", of.gap.as_ref().map_or(&none, Metric::headline));
+    counts.chain(first).chain(gap).collect()
 }

@@ -20,6 +20,7 @@ mod messages;
 mod names;
 mod percentiles;
 mod plots;
+mod scopes;
 mod server;
 mod spectrum;
 mod stages;

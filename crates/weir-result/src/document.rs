@@ -33,6 +33,7 @@ mod prove_client;
 mod rates;
 mod raw;
 mod recorded;
+mod results;
 mod rule;
 mod run;
 mod script;
@@ -62,8 +63,8 @@ pub use latency::{Latency, Metric};
 pub use load::LoadError;
 pub use merge::MergeError;
 pub use messages::{
-    CountSummary, GoodputSection, MessageStamps, MessagesSection, NameMessages, ShareRange,
-    StageMessages, TokensSection,
+    CountSummary, GoodputSection, MessageStamps, MessagesSection, ScopeMessages, ShareRange,
+    TokensSection,
 };
 pub use names::NameSection;
 pub use note::Note;
@@ -72,6 +73,7 @@ pub use parts::{PartCounts, PartSection, SendMethod};
 pub use probe::{ProbeSection, ProbeTimes, Probed};
 pub use prove_client::{ProofPair, ProveClientSection};
 pub use raw::RawSection;
+pub use results::Results;
 pub use rule::{Direction, Rule, RuleOutcome, RuleUnit, Subject};
 pub use run::{Aborted, ClientUsage, Preflight, Run, Tool};
 pub use selfcheck::{Floor, SelfcheckSection};

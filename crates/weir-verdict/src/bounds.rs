@@ -6,16 +6,16 @@
 //! limited is a lower bound of the target's best rate.
 
 use weir_result::document::{
-    ClientOverhead, Document, Latency, LimitedBy, MessagesSection, Metric, NameMessages,
-    NameSection, PercentileValue, Range, RuleOutcome, StageMessages, StageSection, Summary,
+    ClientOverhead, Document, Latency, LimitedBy, MessagesSection, Metric, NameSection,
+    PercentileValue, Range, Results, RuleOutcome, ScopeMessages, StageSection, Summary,
 };
 use weir_result::quantile::{Bound, rank_of};
-use weir_result::{ByOutcome, GapDoubts, Histogram};
+use weir_result::{GapDoubts, Histogram};
 
 use crate::lateness::{self, DoubtedGaps};
 use crate::overhead::Delayed;
 use crate::thresholds::{OVERHEAD_NS, OVERHEAD_SHARE};
-use crate::{limit, overhead, rules, stages};
+use crate::{limit, overhead, rules};
 
 /// Half the width of a 95% interval, in standard errors.
 const Z: f64 = 1.959_963_984_540_054;
@@ -57,16 +57,14 @@ pub(crate) fn qualify(document: &mut Document) {
 /// Marks the times and the rate of echoes as unknown.
 fn forget_times(document: &mut Document) {
     let Latency { response_time, service_time, first_byte, .. } = &mut document.latency;
-    let names = document.names.iter_mut();
-    let of_names = names.flat_map(|name| [&mut name.response_time, &mut name.service_time]);
-    let of_run = [response_time, service_time, first_byte].into_iter().chain(of_names);
-    let summaries =
-        of_run.flat_map(|metric| std::iter::once(&mut metric.ok).chain(&mut metric.all));
-    let stages = document.stages.iter_mut();
-    let of_stages = stages.flat_map(|stage| {
-        std::iter::once(&mut stage.response_time).chain(&mut stage.response_time_all)
-    });
-    for summary in summaries.chain(of_stages) {
+    let names = document.names.iter_mut().map(|name| &mut name.results);
+    let stages = document.stages.iter_mut().map(|stage| &mut stage.results);
+    let of_scopes = names
+        .chain(stages)
+        .flat_map(|of| std::iter::once(&mut of.response_time).chain(&mut of.service_time));
+    let all = [response_time, service_time, first_byte].into_iter().chain(of_scopes);
+    let summaries = all.flat_map(|metric| std::iter::once(&mut metric.ok).chain(&mut metric.all));
+    for summary in summaries {
         summary.mean_bound = Bound::Unknown;
         for value in &mut summary.percentiles {
             (value.bound, value.range) = (Bound::Unknown, None);
@@ -180,61 +178,46 @@ impl TimeEvidence {
     fn of_names(&self, document: &Document) -> Vec<NameSection> {
         // The wire times are those of all names.
         let evidence = TimeEvidence { wire: Histogram::default(), ..*self };
-        let qualified = |name: &NameSection| NameSection {
-            response_time: evidence.response(document, &name.response_time),
-            service_time: evidence.service(document, &name.service_time),
-            messages: name.messages.as_ref().map(|messages| NameMessages {
-                first: evidence.first(document, &messages.first),
-                gap: messages.gap.as_ref().map(|gap| {
-                    let doubted = self.doubted(document, &messages.doubts);
-                    self.gap(document, gap, doubted, |p| doubted.range(&gap.times.ok, p))
+        let qualified = |NameSection { name, results }: &NameSection| {
+            let service = results.service_time.as_ref();
+            let results = Results {
+                response_time: evidence.response(document, &results.response_time),
+                service_time: service.map(|metric| evidence.service(document, metric)),
+                messages: results.messages.as_ref().map(|messages| ScopeMessages {
+                    first: evidence.first(document, &messages.first),
+                    ..self.gaps_of_scope(document, messages)
                 }),
-                ..messages.clone()
-            }),
-            ..name.clone()
+                ..results.clone()
+            };
+            NameSection { name: name.clone(), results }
         };
         document.names.iter().map(qualified).collect()
     }
 
     /// Returns the results by stage with the bounds of their summaries.
     fn of_stages(&self, document: &Document) -> Vec<StageSection> {
-        let of = |stage: &StageSection| {
-            let mut times = Histogram::new();
-            let mut censored = Histogram::new();
-            for slice in stages::slices(document, stage) {
-                times.add(&slice.ok);
-                censored.add(&slice.not_ok);
-            }
-            let times = ByOutcome { ok: times, censored, ..ByOutcome::default() };
-            let (ok, all) = (stage.response_time.clone(), stage.response_time_all.clone());
-            let Metric { ok, all, .. } = self.in_stage(document, stage, &Metric { ok, all, times });
-            let messages = stage.messages.as_ref();
-            let messages =
-                messages.map(|messages| self.in_stage_of_messages(document, stage, messages));
-            StageSection { response_time: ok, response_time_all: all, messages, ..stage.clone() }
+        let qualified = |stage: &StageSection| {
+            let results = &stage.results;
+            let in_stage = |metric: &Metric| self.in_stage(document, stage, metric);
+            let messages = results.messages.as_ref();
+            let results = Results {
+                response_time: in_stage(&results.response_time),
+                service_time: results.service_time.as_ref().map(in_stage),
+                messages: messages.map(|messages| self.gaps_of_scope(document, messages)),
+                ..results.clone()
+            };
+            StageSection { results, ..stage.clone() }
         };
-        document.stages.iter().map(of).collect()
+        document.stages.iter().map(qualified).collect()
     }
 
-    /// Returns the messages of a stage with the bounds of their gaps.
-    fn in_stage_of_messages(
-        &self,
-        document: &Document,
-        stage: &StageSection,
-        messages: &StageMessages,
-    ) -> StageMessages {
-        let (mut gaps, mut doubts) = (Histogram::new(), GapDoubts::default());
-        let slices = stages::slices(document, stage).into_iter();
-        slices.filter_map(|slice| slice.messages.as_ref()).for_each(|share| {
-            gaps.add(&share.gap);
-            doubts.add(&share.doubts);
+    /// Returns the messages of a scope with the bounds of their gaps.
+    fn gaps_of_scope(&self, document: &Document, messages: &ScopeMessages) -> ScopeMessages {
+        let gap = messages.gap.as_ref().map(|gap| {
+            let doubted = self.doubted(document, &messages.doubts);
+            self.gap(document, gap, doubted, |p| doubted.range(&gap.times.ok, p))
         });
-        let doubted = self.doubted(document, &doubts);
-        let range = |p| doubted.range(&gaps, p);
-        let times = ByOutcome { ok: gaps.clone(), ..ByOutcome::default() };
-        let metric = Metric { ok: messages.gap.clone(), all: None, times };
-        let Metric { ok: gap, .. } = self.gap(document, &metric, doubted, range);
-        StageMessages { gap, ..messages.clone() }
+        ScopeMessages { gap, ..messages.clone() }
     }
 
     /// Returns a response time of requests of a stage with the bounds of its summaries. The

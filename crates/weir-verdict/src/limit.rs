@@ -119,13 +119,13 @@ impl Medians {
     fn of(document: &Document) -> Option<Medians> {
         let probe = document.probe.as_ref().filter(|probe| probe.ok > 0)?;
         let (times, of) = match &document.plan.list {
-            None => (&document.latency.service_time, String::new()),
+            None => (Some(&document.latency.service_time), String::new()),
             Some(list) => {
                 let name = document.names.get(usize::from(list.probed?))?;
-                (&name.service_time, format!(" of {}", brief(&name.name)))
+                (name.results.service_time.as_ref(), format!(" of {}", brief(&name.name)))
             }
         };
-        let load_ns = times.ok.percentile(50.0)?.ns;
+        let load_ns = times?.ok.percentile(50.0)?.ns;
         Some(Medians { load_ns, probe_ns: probe.service_time.p50_ns, of })
     }
 }

@@ -19,7 +19,9 @@ const DIFFERENT_RATE: f64 = 1.01;
 /// for one in which no request was due.
 pub(crate) fn verdicts(document: &Document) -> Vec<Option<StageVerdict>> {
     let stages = document.stages.iter().enumerate();
-    stages.map(|(index, stage)| (stage.planned > 0).then(|| of(document, index, stage))).collect()
+    stages
+        .map(|(index, stage)| (stage.results.planned > 0).then(|| of(document, index, stage)))
+        .collect()
 }
 
 fn of(document: &Document, index: usize, stage: &StageSection) -> StageVerdict {
@@ -40,12 +42,12 @@ pub(crate) fn slices<'d>(document: &'d Document, stage: &StageSection) -> Vec<&'
 
 /// Derives the line `Target`. Statuses and kinds of errors are not counted by stage.
 fn target_of(document: &Document, stage: &StageSection, slices: &[&SliceEntry]) -> TargetLine {
-    let sent = stage.planned.saturating_sub(stage.never_sent);
+    let sent = stage.results.planned.saturating_sub(stage.results.outcomes.never_sent);
     if sent == 0 {
         return TargetLine::default();
     }
     let share = |count: u64| count as f64 / sent as f64;
-    let good = stage.ok + stage.open_streams();
+    let good = stage.results.outcomes.ok + stage.results.open_streams();
     let failed_share = share(sent.saturating_sub(good));
     let length_s = stage.end_s - stage.start_s;
     let silent_share = target::silent_s(document, slices) / length_s.max(f64::MIN_POSITIVE);
@@ -59,13 +61,17 @@ fn target_of(document: &Document, stage: &StageSection, slices: &[&SliceEntry]) 
         }
         _ => {
             let classes = [
-                (stage.timed_out, "timed out"),
+                (stage.results.outcomes.timed_out, "timed out"),
                 (
-                    stage.in_flight_at_end.saturating_sub(stage.open_streams()),
+                    stage
+                        .results
+                        .outcomes
+                        .in_flight_at_end
+                        .saturating_sub(stage.results.open_streams()),
                     "got no response by the end",
                 ),
-                (stage.transport_error, "ended without a response"),
-                (stage.bad_response, "got a response that is no success"),
+                (stage.results.outcomes.transport_error, "ended without a response"),
+                (stage.results.outcomes.bad_response, "got a response that is no success"),
             ];
             let worst = classes.into_iter().max_by_key(|(count, _)| *count);
             worst.map_or_else(String::new, |(count, how)| format!("{} {how}", percent(count)))
@@ -78,14 +84,14 @@ fn target_of(document: &Document, stage: &StageSection, slices: &[&SliceEntry]) 
 fn load_of(document: &Document, stage: &StageSection) -> LoadLine {
     let in_time = format!(
         "{} were due in the stage and {} sent in it",
-        units::count(stage.planned),
+        units::count(stage.results.planned),
         units::count(stage.sent)
     );
-    let share = stage.never_sent as f64 / stage.planned.max(1) as f64;
+    let share = stage.results.outcomes.never_sent as f64 / stage.results.planned.max(1) as f64;
     // One request at the edge of the window is not a missed plan.
-    if stage.never_sent > 1 && share >= NEVER_SENT_SHARE {
+    if stage.results.outcomes.never_sent > 1 && share >= NEVER_SENT_SHARE {
         let why = if document.run.interrupted { "the run was stopped" } else { &in_time };
-        let missing = units::count(stage.never_sent);
+        let missing = units::count(stage.results.outcomes.never_sent);
         let text =
             format!("{} never sent ({missing} requests): {why}", units::short_percent(share));
         return LoadLine { delivery: Delivery::Incomplete, text };
@@ -100,7 +106,7 @@ fn load_of(document: &Document, stage: &StageSection) -> LoadLine {
 /// median response time stands for it.
 fn late(stage: &StageSection) -> Option<String> {
     let lag_ns = stage.send_lag.as_ref()?.ok.percentile(99.0)?.ns;
-    let p50_ns = stage.response_time.percentile(50.0).map_or(0, |value| value.ns);
+    let p50_ns = stage.results.response_time.ok.percentile(50.0).map_or(0, |value| value.ns);
     if lag_ns as f64 <= LATE_NS.max(LATE_SHARE * p50_ns as f64) {
         return None;
     }
@@ -117,7 +123,9 @@ fn late(stage: &StageSection) -> Option<String> {
 /// whole window.
 fn limit_of(document: &Document, index: usize, stage: &StageSection) -> Limit {
     let whole = &document.verdict.limit;
-    if stage.completed == 0 && stage.ok + stage.bad_response == 0 {
+    if stage.results.completed == 0
+        && stage.results.outcomes.ok + stage.results.outcomes.bad_response == 0
+    {
         return Limit::default();
     }
     let of_whole = |limit: Limit| Limit { text: format!("over the run: {}", limit.text), ..limit };
@@ -135,12 +143,14 @@ fn limit_of(document: &Document, index: usize, stage: &StageSection) -> Limit {
 /// True if the responses in a stage are as many as were due in it, with none left at its end.
 fn has_met_rate(stage: &StageSection) -> bool {
     let edge = edge(stage);
-    stage.completed + edge >= stage.planned && stage.never_sent <= 1 && stage.backlog <= edge
+    stage.results.completed + edge >= stage.results.planned
+        && stage.results.outcomes.never_sent <= 1
+        && stage.backlog <= edge
 }
 
 /// Number of requests that the edges of a stage can move into it or out of it.
 fn edge(stage: &StageSection) -> u64 {
-    stage.planned / 1_000 + 1
+    stage.results.planned / 1_000 + 1
 }
 
 /// Number of requests that were due before a stage and unsent at its start.
@@ -222,8 +232,7 @@ fn grade_of(
     if target.state == TargetState::Degraded {
         reasons.push("target degraded".to_owned());
     }
-    let headline = stage.response_time_all.as_ref().unwrap_or(&stage.response_time);
-    let mut bounds = grade::bounds_of(headline);
+    let mut bounds = grade::bounds_of(stage.results.response_time.headline());
     if matches!(limit.by, LimitedBy::ClientCpu | LimitedBy::Connections) {
         bounds.push("throughput".to_owned());
     }
@@ -245,7 +254,18 @@ fn grade_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_result::{DueTimes, Plan};
+    use weir_result::document::Results;
+    use weir_result::{DueTimes, Outcomes, Plan};
+
+    /// A stage of `planned` requests with these outcomes.
+    fn stage(planned: u64, outcomes: Outcomes) -> StageSection {
+        let results = Results { planned, outcomes, ..Results::default() };
+        StageSection { results, ..StageSection::default() }
+    }
+
+    fn ok(ok: u64) -> Outcomes {
+        Outcomes { ok, ..Outcomes::default() }
+    }
 
     /// A document with one stage of 10 s, and slices of a second with these responses.
     fn document(stage: StageSection, completed: [u64; 10]) -> Document {
@@ -266,32 +286,36 @@ mod tests {
 
     #[test]
     fn the_target_of_a_stage_follows_from_its_classes() {
-        let good = StageSection { planned: 1_000, ok: 1_000, ..StageSection::default() };
+        let good = || stage(1_000, ok(1_000));
         let check = |stage: StageSection, completed, state, grade, text: &str| {
             let verdict = verdicts(&document(stage, completed)).remove(0).expect("requests");
             let TargetLine { state: found, text: why, .. } = &verdict.target;
             assert_eq!((*found, verdict.grade, why.as_str()), (state, grade, text));
         };
-        let (ok, degraded, failed) = (TargetState::Ok, TargetState::Degraded, TargetState::Failed);
-        check(good.clone(), [100; 10], ok, Grade::Clean, "");
-        let late = StageSection { ok: 970, timed_out: 20, bad_response: 10, ..good.clone() };
-        check(late, [100; 10], degraded, Grade::Bounded, "2% timed out");
-        let refused = StageSection { ok: 400, transport_error: 600, ..good.clone() };
-        check(refused, [100; 10], failed, Grade::Failed, "60% ended without a response");
+        let (fine, degraded, failed) =
+            (TargetState::Ok, TargetState::Degraded, TargetState::Failed);
+        check(good(), [100; 10], fine, Grade::Clean, "");
+        let late = Outcomes { timed_out: 20, bad_response: 10, ..ok(970) };
+        check(stage(1_000, late), [100; 10], degraded, Grade::Bounded, "2% timed out");
+        let refused = Outcomes { transport_error: 600, ..ok(400) };
+        check(
+            stage(1_000, refused),
+            [100; 10],
+            failed,
+            Grade::Failed,
+            "60% ended without a response",
+        );
         let silent = [200, 200, 200, 200, 0, 0, 0, 0, 0, 200];
-        check(good, silent, failed, Grade::Failed, "no response for 50% of the stage");
+        check(good(), silent, failed, Grade::Failed, "no response for 50% of the stage");
     }
 
     /// Steps of 100, 200, 300 and 400/s for a second each, of which the server can do 250.
     #[test]
     fn steps_name_the_rates_between_which_the_target_fell_behind() {
-        let step = |rps: u64, completed: u64, backlog: u64| StageSection {
-            planned: rps,
-            planned_rps: rps as f64,
-            ok: rps,
-            completed,
-            backlog,
-            ..StageSection::default()
+        let step = |rps: u64, completed: u64, backlog: u64| {
+            let results = Results { completed, ..stage(rps, ok(rps)).results };
+            let planned_rps = rps as f64;
+            StageSection { results, planned_rps, backlog, ..StageSection::default() }
         };
         let judged = |stages: Vec<StageSection>| {
             let text = stages.iter().map(|of| format!("1s@{}", of.planned_rps));
@@ -318,7 +342,8 @@ mod tests {
         assert_eq!(judged(after.to_vec()), Some(RateSteps { missed_in: Some(1), ..found }));
         let all = judged(vec![step(100, 100, 0), step(200, 200, 0)]);
         assert_eq!(all, Some(RateSteps { met_rps: Some(200.0), ..RateSteps::default() }));
-        let refused = StageSection { ok: 10, bad_response: 190, ..step(200, 200, 0) };
+        let mut refused = step(200, 200, 0);
+        refused.results.outcomes = Outcomes { bad_response: 190, ..ok(10) };
         let found = judged(vec![step(100, 100, 0), refused]).expect("two steps");
         assert_eq!((found.met_rps, found.has_failed), (Some(100.0), true));
         assert_eq!(judged(vec![step(100, 100, 0), step(100, 100, 0)]), None);
@@ -326,11 +351,13 @@ mod tests {
 
     #[test]
     fn a_stage_meets_its_rate_if_no_backlog_entered_or_left_it() {
-        let stage =
-            StageSection { planned: 1_000, ok: 1_000, completed: 1_000, ..Default::default() };
+        let with = |backlog: u64, completed: u64| {
+            let results = Results { completed, ..stage(1_000, ok(1_000)).results };
+            StageSection { results, backlog, ..StageSection::default() }
+        };
         let limit = |before: u64, backlog: u64, completed: u64| {
-            let first = StageSection { backlog: before, ..stage.clone() };
-            let second = StageSection { backlog, completed, ..stage.clone() };
+            let first = with(before, 1_000);
+            let second = with(backlog, completed);
             let document = Document { stages: vec![first, second], ..Document::default() };
             verdicts(&document).remove(1).expect("requests").limit.by
         };

@@ -50,7 +50,7 @@ pub(super) fn beside_single_runs(fixture: &Fixture) -> Result<Section> {
             let load = format!("-t1 -c100 --warmup 1s -R{rps} -d{seconds}s");
             let alone = fixture.weir(&load, &server.url)?;
             let stage = staged.stages.get(nth).context("the run has too few stages")?;
-            let times = stage.response_time_all.as_ref().unwrap_or(&stage.response_time);
+            let times = stage.results.response_time.headline();
             let alone = alone.latency.response_time.headline();
             for p in COMPARED {
                 let is_together = overlap(times, alone, p);

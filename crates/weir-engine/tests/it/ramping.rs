@@ -114,5 +114,9 @@ fn a_ramp_from_nothing_has_a_document() {
     assert_eq!(document.stages.len(), 1);
     assert_eq!(document.stages[0].load, "200 ms with 0 to 10 connections");
     assert!(document.throughput.completed_interval.is_none());
-    assert!((900..=1_050).contains(&document.stages[0].ok), "{}", document.stages[0].ok);
+    assert!(
+        (900..=1_050).contains(&document.stages[0].results.outcomes.ok),
+        "{}",
+        document.stages[0].results.outcomes.ok
+    );
 }

@@ -27,23 +27,33 @@ pub(crate) fn check_stages(plan: &Plan, run: &Run, what: &str) {
     let mut sum = Outcomes::default();
     let (mut planned, mut completed, mut good) = (0, 0, 0);
     for stage in &document.stages {
-        sum.ok += stage.ok;
-        sum.bad_response += stage.bad_response;
-        sum.transport_error += stage.transport_error;
-        sum.timed_out += stage.timed_out;
-        sum.in_flight_at_end += stage.in_flight_at_end;
-        sum.never_sent += stage.never_sent;
-        sum.shed += stage.shed;
-        planned += stage.planned;
-        completed += stage.completed;
-        good += stage.good;
-        let classes = stage.planned - stage.ok;
-        let failed = stage.bad_response + stage.transport_error + stage.timed_out;
-        assert_eq!(classes, failed + stage.in_flight_at_end + stage.never_sent, "{what}");
+        sum.ok += stage.results.outcomes.ok;
+        sum.bad_response += stage.results.outcomes.bad_response;
+        sum.transport_error += stage.results.outcomes.transport_error;
+        sum.timed_out += stage.results.outcomes.timed_out;
+        sum.in_flight_at_end += stage.results.outcomes.in_flight_at_end;
+        sum.never_sent += stage.results.outcomes.never_sent;
+        sum.shed += stage.results.outcomes.shed;
+        planned += stage.results.planned;
+        completed += stage.results.completed;
+        good += stage.results.good;
+        let classes = stage.results.planned - stage.results.outcomes.ok;
+        let failed = stage.results.outcomes.bad_response
+            + stage.results.outcomes.transport_error
+            + stage.results.outcomes.timed_out;
+        assert_eq!(
+            classes,
+            failed + stage.results.outcomes.in_flight_at_end + stage.results.outcomes.never_sent,
+            "{what}"
+        );
         // Lags are those of the requests due in the stage, however late they were sent. A closed
         // loop has none.
         let is_open_loop = plan.load.is_open_loop();
-        let expected = if is_open_loop { stage.planned - stage.never_sent } else { 0 };
+        let expected = if is_open_loop {
+            stage.results.planned - stage.results.outcomes.never_sent
+        } else {
+            0
+        };
         for lag in [&stage.send_lag, &stage.sched_lag] {
             let sent = lag.as_ref().map_or(0, |lag| lag.times.ok.count());
             assert_eq!(sent, expected, "{what}");
@@ -110,7 +120,7 @@ fn requests_arrive_as_the_stages_say() {
     let plan = staged(&plan, stages, Arrivals::Uniform);
     let run = run_job(serving(SECOND / 1_000), &job(&plan), 0, Nanos::MAX, None);
     let document = document(&plan, run.measured.clone());
-    let planned: Vec<u64> = document.stages.iter().map(|stage| stage.planned).collect();
+    let planned: Vec<u64> = document.stages.iter().map(|stage| stage.results.planned).collect();
     assert_eq!(planned, [200, 1_200, 0, 250]);
     let sent: Vec<u64> = document.stages.iter().map(|stage| stage.sent).collect();
     assert_eq!(sent, planned);

@@ -241,7 +241,7 @@ struct Share<'d> {
 /// The messages of each name of a list.
 fn by_name(document: &Document) -> Option<Block> {
     let shares = document.names.iter().filter_map(|name| {
-        let messages = name.messages.as_ref()?;
+        let messages = name.results.messages.as_ref()?;
         Some(Share {
             label: name.name.clone(),
             per_second: messages.per_second,
@@ -255,12 +255,12 @@ fn by_name(document: &Document) -> Option<Block> {
 /// The messages of each stage of the load.
 fn by_stage(document: &Document) -> Option<Block> {
     let shares = document.stages.iter().enumerate().filter_map(|(index, stage)| {
-        let messages = stage.messages.as_ref()?;
+        let messages = stage.results.messages.as_ref()?;
         Some(Share {
             label: format!("{}: {}", index + 1, stage.load),
             per_second: messages.per_second,
-            first: messages.first_all.as_ref().unwrap_or(&messages.first),
-            gap: Some(&messages.gap),
+            first: messages.first.headline(),
+            gap: messages.gap.as_ref().map(Metric::headline),
         })
     });
     of_shares("Messages by stage", shares.collect())

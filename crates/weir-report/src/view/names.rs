@@ -3,17 +3,14 @@
 use std::cmp::Reverse;
 
 use weir_result::Document;
-use weir_result::document::{Metric, NameSection, Summary};
-use weir_result::quantile::{Bound, Quantile, least_count};
+use weir_result::document::NameSection;
+use weir_result::quantile::{Bound, least_count};
 use weir_text::setting::VERBOSE;
 use weir_text::units::{self, DurationColumn};
 
-use super::percentiles::{LOWER_BOUNDS, of_load};
-use super::throughput::margin;
-use super::{Block, CellValue, Detail, Row, Table, TableKind, Tone};
-
-/// Percentiles with a column of their own; the last is the maximum.
-const COLUMNS: [(&str, f64); 3] = [("p50", 50.0), ("p99", 99.0), ("max", 100.0)];
+use super::percentiles::of_load;
+use super::scopes::{self, COLUMNS};
+use super::{Block, CellValue, Detail, Row, Table, TableKind};
 
 /// Names in the table of a report that is not verbose: half of them have the most requests, the
 /// others the greatest p99.
@@ -26,9 +23,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) 
         return None;
     }
     let shown = shown(document, detail.verbose);
-    let times = shown.iter().map(|name| time_of(document, name));
-    let typical = times.filter_map(|time| time.headline().percentile(50.0));
-    let unit = DurationColumn::of(typical.map(|value| value.ns).min().unwrap_or(0));
+    let unit = scopes::unit(shown.iter().map(|name| &name.results));
     let rows = shown.iter().map(|name| row(document, name, unit));
     let has_open = document.open_streams() > 0;
     let columns = ["requests", "failed"].into_iter().chain(has_open.then_some("open"));
@@ -43,14 +38,6 @@ pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) 
     Some(Block::Table(table))
 }
 
-/// Returns the time of the load's headline: from the planned send, in a closed loop from the send.
-fn time_of<'d>(document: &Document, name: &'d NameSection) -> &'d Metric {
-    match document.plan.load.is_open_loop() {
-        true => &name.response_time,
-        false => &name.service_time,
-    }
-}
-
 /// Returns the names to show, in the order of the list.
 fn shown(document: &Document, verbose: bool) -> Vec<&NameSection> {
     let names: Vec<&NameSection> = document.names.iter().collect();
@@ -58,11 +45,11 @@ fn shown(document: &Document, verbose: bool) -> Vec<&NameSection> {
         return names;
     }
     let p99_ns = |index: &usize| {
-        let summary = time_of(document, names[*index]).headline();
+        let summary = names[*index].results.response_time.headline();
         summary.percentile(99.0).map(|value| value.ns).or(summary.max_ns)
     };
     let mut order: Vec<usize> = (0..names.len()).collect();
-    order.sort_by_key(|index| Reverse(names[*index].planned));
+    order.sort_by_key(|index| Reverse(names[*index].results.planned));
     order[SHOWN_MAX / 2..].sort_by_key(|index| Reverse(p99_ns(index)));
     order.truncate(SHOWN_MAX);
     order.sort_unstable();
@@ -70,60 +57,33 @@ fn shown(document: &Document, verbose: bool) -> Vec<&NameSection> {
 }
 
 fn row(document: &Document, name: &NameSection, unit: DurationColumn) -> Row {
-    let failed = name.failed();
-    let failed_tone = if failed > 0 { Tone::Bad } else { Tone::Plain };
-    let summary = time_of(document, name).headline();
-    let mut cells = vec![
-        CellValue::from(units::count(name.planned)),
-        CellValue::toned(units::count(failed), failed_tone),
-    ];
+    let results = &name.results;
+    let mut cells = scopes::counts(results).to_vec();
     if document.open_streams() > 0 {
-        cells.push(CellValue::from(units::count(name.open_streams())));
+        cells.push(CellValue::from(units::count(results.open_streams())));
     }
-    cells.push(CellValue::from(rate(name)));
-    cells.extend(COLUMNS.map(|(_, p)| percentile(summary, p, unit)));
+    cells.push(CellValue::from(scopes::rate(results)));
+    cells.extend(scopes::percentiles(results, unit));
     Row::new(&name.name, cells)
-}
-
-/// Formats `488.0 ± 0.7%`. The column's title has the unit.
-fn rate(name: &NameSection) -> String {
-    let rate = units::rate(name.completed_rps);
-    let margin = margin(name.completed_rps, name.completed_interval);
-    format!("{}{margin}", rate.trim_end_matches("/s"))
-}
-
-fn percentile(summary: &Summary, p: f64, unit: DurationColumn) -> CellValue {
-    let value = summary.percentile(p);
-    value.map_or_else(CellValue::default, |value| {
-        let quantile = Quantile { ns: value.ns, bound: value.bound };
-        CellValue::time(quantile, value.imprecise, unit)
-    })
 }
 
 /// Counts the names that are left out, and explains the marks in the table.
 fn legend(document: &Document, shown: &[&NameSection]) -> Vec<String> {
     let mut legend: Vec<String> = left_out(document, shown.len()).into_iter().collect();
-    let summaries = shown.iter().map(|name| time_of(document, name).headline());
-    let value = |summary: &Summary| COLUMNS.map(|(_, p)| summary.percentile(p).copied());
-    let values: Vec<_> = summaries.flat_map(value).flatten().collect();
-    if values.iter().any(|value| value.bound == Bound::Lower) {
-        legend.push(LOWER_BOUNDS.to_owned());
-    }
-    if values.iter().any(|value| value.imprecise && value.bound != Bound::Unknown) {
-        legend.push("~: uncertain: too few independent samples with this name".to_owned());
-    }
+    legend.extend(scopes::marks(shown.iter().map(|name| &name.results), "with this name"));
     let (_, p99) = COLUMNS[1];
-    if shown.iter().any(|name| time_of(document, name).headline().percentile(p99).is_none()) {
+    if shown.iter().any(|name| name.results.response_time.headline().percentile(p99).is_none()) {
         let least = units::count(least_count(p99));
         legend.push(format!("a name needs {least} requests to have a p{p99}"));
     }
     let headline = of_load(document).first().map(|(_, metric)| metric.headline());
     let mut of_run = headline.into_iter().flat_map(|summary| &summary.percentiles);
-    if of_run.any(|value| matches!(value.bound, Bound::Upper | Bound::Unknown)) {
+    let is_inflated = of_run.any(|value| matches!(value.bound, Bound::Upper | Bound::Unknown));
+    if is_inflated && !legend.iter().any(|mark| mark.starts_with('≤')) {
         legend.push("times by name include client overhead".to_owned());
     }
     let with_intervals = document.plan.list.as_ref().map_or(0, |list| list.with_intervals.len());
-    let has_intervals = shown.iter().any(|name| name.completed_interval.is_some());
+    let has_intervals = shown.iter().any(|name| name.results.completed_interval.is_some());
     if has_intervals && with_intervals < document.names.len() {
         legend.push(format!(
             "±: 95% interval; only the {with_intervals} names with the greatest weight have one"

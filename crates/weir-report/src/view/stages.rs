@@ -2,20 +2,13 @@
 //! each, and the verdict on those that were not clean or missed their plan.
 
 use weir_result::Document;
-use weir_result::document::{
-    Delivery, Grade, LimitedBy, StageSection, StageVerdict, Summary, TargetState,
-};
-use weir_result::quantile::{Bound, Quantile};
+use weir_result::document::{Delivery, Grade, LimitedBy, StageSection, StageVerdict, TargetState};
 use weir_text::setting::VERBOSE;
 use weir_text::units::{self, DurationColumn};
 
 use super::names::is_explained;
-use super::percentiles::LOWER_BOUNDS;
-use super::throughput::margin;
+use super::scopes::{self, COLUMNS};
 use super::{Block, CellValue, Detail, Fact, Form, Line, Row, Table, TableKind, Tone};
-
-/// Percentiles with a column of their own; the last is the maximum.
-const COLUMNS: [(&str, f64); 3] = [("p50", 50.0), ("p99", 99.0), ("max", 100.0)];
 
 /// Sentences about stages that are printed without `verbose`.
 const SENTENCES_MAX: usize = 5;
@@ -36,8 +29,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) 
 
 fn table(document: &Document, explained: &[Block]) -> Block {
     let stages = &document.stages;
-    let typical = stages.iter().filter_map(|stage| headline(stage).percentile(50.0));
-    let unit = DurationColumn::of(typical.map(|value| value.ns).min().unwrap_or(0));
+    let unit = scopes::unit(stages.iter().map(|stage| &stage.results));
     let rows = stages.iter().enumerate().map(|(index, stage)| row(index, stage, unit));
     let columns = ["due", "failed", "due/s", "responses/s"].into_iter();
     let columns = columns.chain(COLUMNS.map(|(title, _)| title)).chain(["grade", "limit"]);
@@ -123,17 +115,11 @@ fn sentences(verdict: &StageVerdict) -> Vec<String> {
 }
 
 fn row(index: usize, stage: &StageSection, unit: DurationColumn) -> Row {
-    let failed = stage.failed();
-    let failed_tone = if failed > 0 { Tone::Bad } else { Tone::Plain };
-    let in_second = |rps: f64| units::rate(rps).trim_end_matches("/s").to_owned();
-    let margin = margin(stage.completed_rps, stage.completed_interval);
-    let mut cells = vec![
-        CellValue::from(units::count(stage.planned)),
-        CellValue::toned(units::count(failed), failed_tone),
-        CellValue::from(in_second(stage.planned_rps)),
-        CellValue::from(format!("{}{margin}", in_second(stage.completed_rps))),
-    ];
-    cells.extend(COLUMNS.map(|(_, p)| percentile(headline(stage), p, unit)));
+    let results = &stage.results;
+    let mut cells = scopes::counts(results).to_vec();
+    cells.push(CellValue::from(units::rate(stage.planned_rps).trim_end_matches("/s")));
+    cells.push(CellValue::from(scopes::rate(results)));
+    cells.extend(scopes::percentiles(results, unit));
     let verdict = stage.verdict.as_ref();
     cells.push(verdict.map_or_else(CellValue::default, |of| {
         let tone = match of.grade {
@@ -147,35 +133,11 @@ fn row(index: usize, stage: &StageSection, unit: DurationColumn) -> Row {
     Row::new(format!("{}: {}", index + 1, stage.load), cells)
 }
 
-/// Returns the times over all requests if some failed, else over those that are `ok`.
-fn headline(stage: &StageSection) -> &Summary {
-    stage.response_time_all.as_ref().unwrap_or(&stage.response_time)
-}
-
-fn percentile(summary: &Summary, p: f64, unit: DurationColumn) -> CellValue {
-    let value = summary.percentile(p);
-    value.map_or_else(CellValue::default, |value| {
-        let quantile = Quantile { ns: value.ns, bound: value.bound };
-        CellValue::time(quantile, value.imprecise, unit)
-    })
-}
-
 /// Explains the marks in the table.
 fn legend(document: &Document) -> Vec<String> {
-    let summaries = document.stages.iter().map(headline);
-    let value = |summary: &Summary| COLUMNS.map(|(_, p)| summary.percentile(p).copied());
-    let values: Vec<_> = summaries.flat_map(value).flatten().collect();
-    let mut legend = Vec::new();
-    if values.iter().any(|value| value.bound == Bound::Upper) {
-        legend.push("≤: upper bound, client overhead included".to_owned());
-    }
-    if values.iter().any(|value| value.bound == Bound::Lower) {
-        legend.push(LOWER_BOUNDS.to_owned());
-    }
-    if values.iter().any(|value| value.imprecise && value.bound != Bound::Unknown) {
-        legend.push("~: uncertain: too few independent samples in this stage".to_owned());
-    }
-    if document.stages.iter().any(|stage| stage.completed_interval.is_some()) {
+    let stages = document.stages.iter().map(|stage| &stage.results);
+    let mut legend = scopes::marks(stages.clone(), "in this stage");
+    if { stages }.any(|of| of.completed_interval.is_some()) {
         legend.push("±: 95% interval, of stages with a constant rate".to_owned());
     }
     legend

@@ -6,10 +6,10 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use serde_json::Value;
 use weir_report::{Exporter, Findings, Source, TextOptions};
-use weir_result::document::{Metric, RampKnee, SeriesPhase, SliceEntry, StageSection};
+use weir_result::document::{Metric, RampKnee, Results, SeriesPhase, SliceEntry, StageSection};
 use weir_result::histogram::lowest_in;
 use weir_result::study::Answer;
-use weir_result::{Document, Note};
+use weir_result::{Document, Note, Outcomes};
 
 use crate::fixture::{Fixture, MS, S, fine, listed};
 use crate::page::with_series;
@@ -73,7 +73,12 @@ fn names_have_percentiles_too() {
     let expected = |metric: &Metric| metric.headline().percentile(50.0).map(|value| value.ns);
     assert_eq!(Some(p50_of("")), expected(&document.latency.response_time));
     for name in &document.names {
-        assert_eq!(Some(p50_of(&name.name)), expected(&name.response_time), "{}", name.name);
+        assert_eq!(
+            Some(p50_of(&name.name)),
+            expected(&name.results.response_time),
+            "{}",
+            name.name
+        );
     }
 }
 
@@ -115,10 +120,12 @@ fn staged() -> Document {
         load: load.to_owned(),
         start_s: of.start_s,
         end_s: of.end_s,
-        planned: of.ok.count() + 3,
-        ok: of.ok.count(),
-        timed_out: 3,
-        response_time: document.latency.response_time.ok.clone(),
+        results: Results {
+            planned: of.ok.count() + 3,
+            outcomes: Outcomes { ok: of.ok.count(), timed_out: 3, ..Outcomes::default() },
+            response_time: document.latency.response_time.clone(),
+            ..Results::default()
+        },
         ..StageSection::default()
     };
     let mut second_stage = stage(&second, "5 s at 1,000/s to 5,000/s");
@@ -134,7 +141,7 @@ fn stages_are_in_every_format_that_has_names() {
     let text = export("stages", &document);
     let rows: Vec<&str> = text.split_terminator("\r\n").collect();
     assert!(rows[0].starts_with("stage,load,start_s,end_s,planned,"), "{text}");
-    let planned = document.stages[1].planned;
+    let planned = document.stages[1].results.planned;
     let expected = format!("2,\"5 s at 1,000/s to 5,000/s\",5.0,10.0,{planned},");
     assert!(rows.len() == 3 && rows[2].starts_with(&expected), "{text}");
     assert!(rows[2].contains(",4000.0,4100.5,"), "{text}");
@@ -142,13 +149,14 @@ fn stages_are_in_every_format_that_has_names() {
 
     let text = export("percentiles", &document);
     assert!(text.starts_with("time,percentile,ns,low_ns,high_ns,bound,stage\r\n"), "{text}");
-    let p50 = document.stages[1].response_time.percentile(50.0).expect("a median").ns;
+    let p50 =
+        document.stages[1].results.response_time.headline().percentile(50.0).expect("a median").ns;
     assert!(text.lines().any(|row| row.starts_with("response_time,50,")
         && row.contains(&format!(",{p50},"))
         && row.ends_with(",2")));
 
     let text = export("prometheus", &document);
-    let ok = document.stages[0].ok;
+    let ok = document.stages[0].results.outcomes.ok;
     for line in [
         format!("weir_stage_requests_total{{stage=\"1\",outcome=\"ok\"}} {ok}"),
         "weir_stage_requests_total{stage=\"2\",outcome=\"timed_out\"} 3".to_owned(),
@@ -172,10 +180,13 @@ fn jsonl_has_a_line_for_each_name() {
     let names: Vec<Value> = lines.filter(|line| line["type"] == "name").collect();
     assert_eq!(names.len(), document.names.len());
     for (line, name) in names.iter().zip(&document.names) {
-        assert_eq!((&line["name"], &line["ok"]), (&name.name.clone().into(), &name.ok.into()));
-        let p99 = name.response_time.headline().percentile(99.0).expect("it has one");
+        assert_eq!(
+            (&line["name"], &line["ok"]),
+            (&name.name.clone().into(), &name.results.outcomes.ok.into())
+        );
+        let p99 = name.results.response_time.headline().percentile(99.0).expect("it has one");
         assert_eq!(line["response_p99_ns"], p99.ns);
-        assert_eq!(line["status"], serde_json::to_value(&name.status).expect("it is JSON"));
+        assert_eq!(line["status"], serde_json::to_value(&name.results.status).expect("it is JSON"));
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use weir_report::{EXPORTERS, Exporter, Findings, Source, TextOptions};
-use weir_result::document::{AssertionOutcome, CommandSection, NameSection, Point, ServerSection};
+use weir_result::document::{
+    AssertionOutcome, CommandSection, NameSection, Point, Results, ServerSection,
+};
 use weir_result::study::{HookRun, StudyResult};
-use weir_result::{Document, DueTimes, ListPlan, Note, ReplayPlan, Study};
+use weir_result::{Document, DueTimes, ListPlan, Note, Outcomes, ReplayPlan, Study};
 use weir_text::is_unprintable;
 use weir_verdict::Assertion;
 
@@ -76,13 +78,15 @@ fn infected(mut document: Document, text: &str) -> Document {
     }));
     document.names = vec![NameSection {
         name: text.to_owned(),
-        planned: document.accounting.planned,
-        ok: document.accounting.ok,
-        status: document.accounting.status.clone(),
-        errors: BTreeMap::from([(text.to_owned(), 3)]),
-        response_time: document.latency.response_time.clone(),
-        service_time: document.latency.service_time.clone(),
-        ..NameSection::default()
+        results: Results {
+            planned: document.accounting.planned,
+            outcomes: Outcomes::from(&document.accounting),
+            status: document.accounting.status.clone(),
+            errors: BTreeMap::from([(text.to_owned(), 3)]),
+            response_time: document.latency.response_time.clone(),
+            service_time: Some(document.latency.service_time.clone()),
+            ..Results::default()
+        },
     }];
     document.server = Some(ServerSection { commands: vec![command], ..ServerSection::default() });
     document

@@ -9,12 +9,12 @@ use weir_report::text::Bars;
 use weir_report::{TextOptions, html, text};
 use weir_result::document::{
     AccessLogSection, Certificate, Grade, Limit, LimitedBy, NginxSection, Polls, ProcessSection,
-    ServerLoad, ServerSection, StageSection, StageVerdict,
+    Results, ServerLoad, ServerSection, StageSection, StageVerdict,
 };
 use weir_result::{
     Arrivals, Callback, CallbackUsage, ConnectionLoad, ConnectionStage, Document, DueTimes,
-    ErrorKind, FailureCause, FailurePhase, HandshakeKind, Interval, Measurements, Occupancy, Rate,
-    ScriptUsage, StampChoice, Stops, Tally, TlsCounts, TlsParameters,
+    ErrorKind, FailureCause, FailurePhase, HandshakeKind, Interval, Measurements, Occupancy,
+    Outcomes, Rate, ScriptUsage, StampChoice, Stops, Tally, TlsCounts, TlsParameters,
 };
 use weir_verdict::Assertion;
 
@@ -190,18 +190,21 @@ fn steps_name_where_the_target_fell_behind() {
     let mut document = fine(Fixture::open_loop(20_000)).evidence().document();
     let stages = weir_result::parse_stages("1s@100,1s@200,1s@300").expect("stages");
     document.plan.load.due = Some(DueTimes::in_stages(stages, Arrivals::Uniform));
-    let whole = document.latency.response_time.ok.clone();
+    let whole = document.latency.response_time.clone();
     let stage = |nth: u64, completed: u64, by: LimitedBy| StageSection {
         load: format!("1 s at {}/s", 100 * nth),
         start_s: (nth - 1) as f64,
         end_s: nth as f64,
-        planned: 100 * nth,
-        ok: 100 * nth,
-        completed,
+        results: Results {
+            planned: 100 * nth,
+            outcomes: Outcomes { ok: 100 * nth, ..Outcomes::default() },
+            completed,
+            completed_rps: completed as f64,
+            response_time: whole.clone(),
+            ..Results::default()
+        },
         planned_rps: 100.0 * nth as f64,
-        completed_rps: completed as f64,
         backlog: 100 * nth - completed,
-        response_time: whole.clone(),
         verdict: Some(StageVerdict {
             grade: Grade::Bounded,
             reason: "p99 is a bound; target degraded".to_owned(),

@@ -95,11 +95,11 @@ fn prometheus_has_metrics_by_name() {
     for name in &document.names {
         let label = format!("name=\"{}\"", name.name);
         let ok = labelled("weir_name_requests_total", &format!("{label},outcome=\"ok\""));
-        assert_eq!(ok, name.ok as f64);
+        assert_eq!(ok, name.results.outcomes.ok as f64);
         let rate = labelled("weir_name_completed_requests_per_second", &label);
-        assert_eq!(rate, name.completed_rps);
+        assert_eq!(rate, name.results.completed_rps);
         let count = labelled("weir_name_response_time_seconds_count", &label);
-        assert_eq!(count, (name.ok + name.bad_response) as f64);
+        assert_eq!(count, (name.results.outcomes.ok + name.results.outcomes.bad_response) as f64);
         let bucket =
             labelled("weir_name_response_time_seconds_bucket", &format!("{label},le=\"+Inf\""));
         assert_eq!(bucket, count);
@@ -130,15 +130,18 @@ fn k6_has_metrics_by_name() {
         let requests = &metrics[of("http_reqs")];
         assert_eq!(
             (&requests["type"], &requests["values"]["count"]),
-            (&"counter".into(), &name.completed.into())
+            (&"counter".into(), &name.results.completed.into())
         );
         let failed = &metrics[of("http_req_failed")]["values"];
         assert_eq!(
             (&failed["passes"], &failed["fails"]),
-            (&(name.planned - name.ok).into(), &name.ok.into())
+            (
+                &(name.results.planned - name.results.outcomes.ok).into(),
+                &name.results.outcomes.ok.into()
+            )
         );
         let duration = &metrics[of("http_req_duration")];
-        let p50 = name.response_time.headline().percentile(50.0).expect("it has one");
+        let p50 = name.results.response_time.headline().percentile(50.0).expect("it has one");
         assert_eq!(duration["values"]["med"], p50.ns as f64 / 1e6);
         assert_eq!(flat[of("http_req_duration")], duration["values"]);
     }

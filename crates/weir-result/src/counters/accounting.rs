@@ -11,7 +11,8 @@ use crate::rules;
 
 counters! {
     /// Counts of the six classes (METHOD 1.6), over the slots of M.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     measured Outcomes;
     /// Outcomes of all planned requests. `planned` is the sum of the six classes that follow it.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,14 +62,21 @@ counters! {
 }
 
 impl Outcomes {
+    /// Returns the six classes with their names, in the order of METHOD 1.6.
+    pub fn classes(&self) -> [(&'static str, u64); 6] {
+        [
+            ("ok", self.ok),
+            ("bad_response", self.bad_response),
+            ("transport_error", self.transport_error),
+            ("timed_out", self.timed_out),
+            ("in_flight_at_end", self.in_flight_at_end),
+            ("never_sent", self.never_sent),
+        ]
+    }
+
     /// Returns the sum of the six classes, which must equal the planned count.
     pub fn total(&self) -> u64 {
-        self.ok
-            + self.bad_response
-            + self.transport_error
-            + self.timed_out
-            + self.in_flight_at_end
-            + self.never_sent
+        self.classes().into_iter().map(|(_, count)| count).sum()
     }
 }
 

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AssertionResult, DeparturesSection, Environment, FleetSection, Latency, MessagesSection,
-    NameMessages, NameSection, Note, OccupancySection, PartSection, ProbeSection,
-    ProveClientSection, RawSection, Run, SelfcheckSection, SeriesStationarity, ServerSection,
-    StageSection, StampsSection, Tool, Verdict, WitnessSection,
+    NameSection, Note, OccupancySection, PartSection, ProbeSection, ProveClientSection, RawSection,
+    Run, ScopeMessages, SelfcheckSection, SeriesStationarity, ServerSection, StageSection,
+    StampsSection, Tool, Verdict, WitnessSection,
 };
 use crate::counters::{
     Accounting, ConnectionsSection, NetworkSection, Phases, ScriptSection, SeriesEntry, SliceEntry,
@@ -141,11 +141,11 @@ impl Document {
     /// run, or of their name, have. A worker cannot tell before it has seen such a mark.
     pub fn unended_streams(&self) -> u64 {
         let Some(messages) = &self.messages else { return 0 };
-        let of_names = self.names.iter().filter_map(|name| name.messages.as_ref());
+        let of_names = self.names.iter().filter_map(|name| name.results.messages.as_ref());
         match self.names.is_empty() {
             true if messages.end_marks > 0 => messages.unmarked,
             true => 0,
-            false => of_names.map(NameMessages::unended).sum(),
+            false => of_names.map(ScopeMessages::unended).sum(),
         }
     }
 

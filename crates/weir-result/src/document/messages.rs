@@ -7,7 +7,7 @@ use super::RateInterval;
 use super::intervals::{Intervals, Selection};
 use super::latency::{Latency, Metric};
 use super::rates::per_second;
-use super::summary::Summary;
+use super::results::ScopeSpan;
 use crate::absent::is_default;
 use crate::counters::{
     ByOutcome, GapDoubts, GoodputDoubts, MessageCounts, MessageShare, NameCounts, Slice,
@@ -176,25 +176,25 @@ pub struct CountSummary {
     pub histogram: Histogram,
 }
 
-/// Messages of the requests with one name.
+/// Messages of the requests of one scope.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct NameMessages {
-    /// Messages received in the window.
+pub struct ScopeMessages {
+    /// Messages received in the time of the scope: the window, or the stage.
     pub received: u64,
     /// Bytes of `received`, without framing.
     pub bytes: u64,
-    /// `received` per second of the window.
+    /// `received` per second of this time.
     pub per_second: f64,
     /// Time from the planned send to the first message.
     pub first: Metric,
     /// Time from one message to the next; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<Metric>,
-    /// Responses that met the goodput, completed in the window; absent if there are none.
+    /// Responses that met the goodput, completed in this time; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub good: u64,
-    /// Tokens by the server's count, which arrived in the window; absent if there are none.
+    /// Tokens by the server's count, which arrived in this time; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tokens: u64,
     /// Marks of the end of a stream; absent if there are none.
@@ -209,35 +209,6 @@ pub struct NameMessages {
     /// Of the gaps: those that the client may have changed; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub doubts: GapDoubts,
-}
-
-/// Messages of the requests due in one stage.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct StageMessages {
-    /// Messages received during the stage.
-    pub received: u64,
-    /// Bytes of `received`, without framing.
-    pub bytes: u64,
-    /// `received` per second of the stage.
-    pub per_second: f64,
-    /// Time from the planned send to the first message, of the requests that had one.
-    pub first: Summary,
-    /// The same over all requests, one without a message slower than any with one; absent if each
-    /// had one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_all: Option<Summary>,
-    /// Time from one message to the next, of messages received during the stage.
-    pub gap: Summary,
-    /// Responses that met the goodput, completed during the stage; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub good: u64,
-    /// Tokens by the server's count, which arrived during the stage; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub tokens: u64,
-    /// Of `in_flight_at_end`: responses that were delivering messages; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub open: u64,
 }
 
 /// The times of messages, with their intervals.
@@ -303,14 +274,6 @@ fn of_slices(slices: &[Slice], of: impl Fn(&MessageShare) -> (Histogram, Histogr
         Slice { start_ns: slice.start_ns, end_ns: slice.end_ns, ok, not_ok, ..Slice::default() }
     };
     slices.iter().map(times).collect()
-}
-
-/// Returns the sum of the shares of slices; `None` if they have none.
-fn sum_of(slices: &[Slice]) -> Option<MessageShare> {
-    let mut shares = slices.iter().filter_map(|slice| slice.messages.as_ref());
-    let mut sum = shares.next()?.clone();
-    shares.for_each(|share| sum.add(share));
-    Some(sum)
 }
 
 /// Returns the times to the first message of a share, by outcome.
@@ -467,24 +430,23 @@ impl CountSummary {
     }
 }
 
-impl NameMessages {
-    /// Returns the messages of a name; `None` if they are not measured. `slices` are its shares of
+impl ScopeMessages {
+    /// Returns the messages of a scope; `None` if they are not measured. `slices` are its shares of
     /// slices; none for a name without intervals.
     pub(super) fn of(
-        plan: &Plan,
         counts: &NameCounts,
         slices: &[Slice],
-        window_ns: u64,
-    ) -> Option<NameMessages> {
+        span: ScopeSpan,
+    ) -> Option<ScopeMessages> {
         let share = counts.messages.as_ref()?;
-        let window_s = window_ns as f64 / 1e9;
-        let MessageTimes { first, .. } = MessageTimes::of(plan, &first_of(share), slices, window_s);
-        let of_slices = MessageTimes::of(plan, &ByOutcome::default(), slices, window_s).gap;
+        let length_s = span.length_ns as f64 / 1e9;
+        let within = |first| MessageTimes::within(first, slices, length_s, span.is_one_load);
+        let MessageTimes { first, gap: of_slices } = within(&first_of(share));
         let gap = (!share.gap.is_empty()).then(|| Metric::of_one(&share.gap));
-        Some(NameMessages {
+        Some(ScopeMessages {
             received: share.received,
             bytes: share.bytes,
-            per_second: per_second(share.received, window_ns),
+            per_second: per_second(share.received, span.length_ns),
             first,
             gap: of_slices.or(gap),
             good: share.good,
@@ -516,26 +478,5 @@ impl NameMessages {
             doubts: self.doubts.clone(),
             ..MessageShare::default()
         }
-    }
-}
-
-impl StageMessages {
-    /// Returns the messages of a stage with these slices; `None` if they are not measured.
-    pub(super) fn of(slices: &[Slice], is_constant: bool) -> Option<StageMessages> {
-        let share = sum_of(slices)?;
-        let length_ns = slices.last()?.end_ns - slices.first()?.start_ns;
-        let length_s = length_ns as f64 / 1e9;
-        let times = MessageTimes::within(&first_of(&share), slices, length_s, is_constant);
-        Some(StageMessages {
-            received: share.received,
-            bytes: share.bytes,
-            per_second: per_second(share.received, length_ns),
-            first: times.first.ok,
-            first_all: times.first.all,
-            gap: times.gap.map(|gap| gap.ok).unwrap_or_default(),
-            good: share.good,
-            tokens: share.tokens,
-            open: share.open,
-        })
     }
 }

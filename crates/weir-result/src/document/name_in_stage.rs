@@ -3,21 +3,24 @@
 
 use super::content::Document;
 use super::names::shares;
+use super::results::Results;
 use super::stages::StageSection;
 use crate::counters::{Slice, SliceEntry};
 
 impl Document {
-    /// Returns the results of the requests of one name in the stage at this index: counts, classes
-    /// `ok` and the others together, and response times. `place` is the name's among those with
+    /// Returns the results of the requests of one name in the stage at this index. Their failures
+    /// have no classes, which slices do not count by name. `place` is the name's among those with
     /// intervals. `None` if the stage did not begin, or the slices have no counts of names.
-    pub fn name_in_stage(&self, stage: usize, place: usize) -> Option<StageSection> {
+    pub fn name_in_stage(&self, stage: usize, place: usize) -> Option<Results> {
         let spans = self.plan.load.stage_spans();
         let (planned, stage) = (spans.get(stage)?, self.stages.get(stage)?);
         let own = |slice: &&SliceEntry| (stage.start_s..stage.end_s).contains(&slice.start_s);
         let slices = self.slices.iter().filter(own).map(SliceEntry::to_slice);
         let slices = slices.collect::<Result<Vec<Slice>, String>>().ok()?;
         let is_counted = slices.iter().any(|slice| slice.named.len() > place);
-        let section = StageSection::of(&shares(&slices, place), planned.is_constant);
-        is_counted.then_some(section)
+        let is_open_loop = self.plan.load.is_open_loop();
+        let shares = shares(&slices, place);
+        let section = StageSection::of(&shares, planned.is_constant, is_open_loop);
+        is_counted.then_some(section.results)
     }
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::names::NameKinds;
 use super::{
-    DeparturesSection, Document, NameSection, NetworkSection, OccupancySection, Phases, Probed,
-    SeriesEntry, SliceEntry, StageSection, StampsSection, WitnessSection, health,
+    DeparturesSection, Document, NetworkSection, OccupancySection, Phases, Probed, SeriesEntry,
+    SliceEntry, StageSection, StampsSection, WitnessSection, health,
 };
 use crate::connection_failure::{ConnectionFailure, add_failures};
 use crate::counters::{
@@ -101,7 +101,7 @@ impl Recorded {
             stage_lags: each("stages", &document.stages, StageSection::to_lags)?,
             window: Window::from(&document.throughput),
             connections: connections.to_connections(),
-            names: document.names.iter().map(NameSection::to_counts).collect(),
+            names: document.names.iter().map(|name| name.results.to_counts()).collect(),
             destinations: connections.destinations.iter().map(DestinationCounts::from).collect(),
             intervals: each("series", &document.series, SeriesEntry::to_interval)?,
             interim_responses: accounting.interim_responses,

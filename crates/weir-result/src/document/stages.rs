@@ -3,15 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::RateInterval;
-use super::intervals::{Intervals, Selection};
 use super::latency::Metric;
-use super::messages::StageMessages;
 use super::rates::per_second;
-use super::summary::Summary;
+use super::results::{Results, ScopeSpan, counts_of};
 use super::verdict::{Grade, Limit, LoadLine, TargetLine};
-use crate::absent::is_default;
-use crate::counters::{ByOutcome, Slice, StageLags};
+use crate::counters::{Slice, StageLags};
 use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::Plan;
@@ -27,48 +23,14 @@ pub struct StageSection {
     /// End, in seconds from the start of the window; earlier than planned if the window ended in
     /// the stage.
     pub end_s: f64,
-    /// Requests due; the sum of the six classes that follow.
-    pub planned: u64,
-    /// Complete responses that count as success.
-    pub ok: u64,
-    /// Complete responses that do not count as success.
-    pub bad_response: u64,
-    /// Requests that ended without a complete response.
-    pub transport_error: u64,
-    /// Requests without a complete response within the timeout.
-    pub timed_out: u64,
-    /// Requests sent, and still without a response when the run ended.
-    pub in_flight_at_end: u64,
-    /// Requests due, and never sent.
-    pub never_sent: u64,
-    /// Of `never_sent`: shed; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub shed: u64,
+    /// Results of the requests due in the stage.
+    pub results: Results,
     /// Requests sent during the stage.
     pub sent: u64,
-    /// Complete responses during the stage.
-    pub completed: u64,
-    /// Of `completed`: responses that count as success.
-    pub good: u64,
-    /// `planned` per second of the stage.
+    /// Requests due per second of the stage.
     pub planned_rps: f64,
-    /// `completed` per second of the stage.
-    pub completed_rps: f64,
-    /// 95% confidence interval of `completed_rps`; absent if the rate of the stage changes, and
-    /// with few slices.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completed_interval: Option<RateInterval>,
     /// Requests due and unsent at the end of the stage.
     pub backlog: u64,
-    /// Time from the planned send to the last byte, of `ok` requests.
-    pub response_time: Summary,
-    /// The same over all requests, every failure slower than any response; absent without failures.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_time_all: Option<Summary>,
-    /// Messages of the requests due in the stage, and those received in it; absent if messages are
-    /// not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub messages: Option<StageMessages>,
     /// Time from the planned to the actual send, of the requests that were due in the stage and
     /// sent; absent if none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,17 +82,6 @@ pub struct StageVerdict {
 }
 
 impl StageSection {
-    /// Number of measured requests whose response was delivering messages when the run ended.
-    pub fn open_streams(&self) -> u64 {
-        self.messages.as_ref().map_or(0, |messages| messages.open)
-    }
-
-    /// Number of measured requests that did not end as `ok`, without streams that were
-    /// [open](StageSection::open_streams) at the end.
-    pub fn failed(&self) -> u64 {
-        self.planned.saturating_sub(self.ok).saturating_sub(self.open_streams())
-    }
-
     /// Returns the sections of the stages that began; none without stages.
     pub(super) fn all(plan: &Plan, measurements: &Measurements) -> Vec<StageSection> {
         let slices = &measurements.slices;
@@ -142,7 +93,7 @@ impl StageSection {
             let end = slices.partition_point(|slice| slice.start_ns < until_ns);
             let own = &slices[begin..end];
             if !own.is_empty() {
-                let section = StageSection::of(own, stage.is_constant);
+                let section = StageSection::of(own, stage.is_constant, plan.load.is_open_loop());
                 let lags = measurements.stage_lags.get(index);
                 let lag = |of: fn(&StageLags) -> &Histogram| {
                     lags.map(of).filter(|lag| !lag.is_empty()).map(Metric::of_one)
@@ -157,52 +108,22 @@ impl StageSection {
     }
 
     /// Returns the section of these slices without its load.
-    pub(super) fn of(slices: &[Slice], is_constant: bool) -> StageSection {
-        let (first, last) = (&slices[0], &slices[slices.len() - 1]);
+    pub(super) fn of(slices: &[Slice], is_constant: bool, is_open_loop: bool) -> StageSection {
+        let [first, last] = [&slices[0], &slices[slices.len() - 1]];
         let length_ns = last.end_ns - first.start_ns;
-        let sum = |count: fn(&Slice) -> u64| slices.iter().map(count).sum::<u64>();
-        let merged = |times: fn(&Slice) -> &Histogram| {
-            let mut merged = Histogram::new();
-            slices.iter().for_each(|slice| merged.add(times(slice)));
-            merged
-        };
-        // The classes of failures count alike: each is slower than every response.
-        let times = ByOutcome {
-            ok: merged(|slice| &slice.ok),
-            censored: merged(|slice| &slice.not_ok),
-            ..ByOutcome::default()
-        };
-        let length_s = length_ns as f64 / 1e9;
-        let intervals = |column| match is_constant {
-            true => Intervals::of_slices(&times, slices, column, length_s),
-            false => Intervals::of_slices(&times, slices, column, length_s).support_only(),
-        };
-        let metric = Metric::of(&times, &intervals(Selection::Ok), &intervals(Selection::All));
-        let completed = sum(|slice| slice.completed);
-        let interval = RateInterval::of(slices, length_ns, |slice| slice.completed);
-        let planned = times.ok.count() + times.censored.count();
+        let mut counts = counts_of(slices);
+        if !is_open_loop {
+            // A closed loop has one time.
+            counts.service_time = counts.response_time.clone();
+        }
+        let span = ScopeSpan { length_ns, is_one_load: is_constant, is_open_loop };
         StageSection {
-            load: String::new(),
             start_s: first.start_ns as f64 / 1e9,
             end_s: last.end_ns as f64 / 1e9,
-            planned,
-            ok: times.ok.count(),
-            bad_response: sum(|slice| slice.bad_response),
-            transport_error: sum(|slice| slice.transport_error),
-            timed_out: sum(|slice| slice.timed_out),
-            in_flight_at_end: sum(|slice| slice.in_flight_at_end),
-            never_sent: sum(|slice| slice.never_sent),
-            shed: sum(|slice| slice.shed),
-            sent: sum(|slice| slice.sent),
-            completed,
-            good: sum(|slice| slice.good),
-            planned_rps: per_second(planned, length_ns),
-            completed_rps: per_second(completed, length_ns),
-            completed_interval: interval.filter(|_| is_constant),
+            results: Results::of(&counts, slices, span),
+            sent: slices.iter().map(|slice| slice.sent).sum(),
+            planned_rps: per_second(counts.planned, length_ns),
             backlog: last.backlog,
-            messages: StageMessages::of(slices, is_constant),
-            response_time: metric.ok,
-            response_time_all: metric.all,
             ..StageSection::default()
         }
     }

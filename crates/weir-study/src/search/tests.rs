@@ -1,8 +1,9 @@
 //! Searches with claims about one name of a list, on trials whose requests are set by hand.
 
-use weir_result::document::{Grade, NameSection, SliceEntry};
+use weir_result::document::{Grade, NameSection, Results, SliceEntry};
 use weir_result::{
-    Arrivals, DocumentParts, DueTimes, Histogram, ListPlan, Load, Measurements, NamedSlice, Plan,
+    Arrivals, DocumentParts, DueTimes, Histogram, ListPlan, Load, Measurements, NamedSlice,
+    Outcomes, Plan,
 };
 
 use super::*;
@@ -37,7 +38,11 @@ fn trial(plan: &TrialPlan, checkout_ms: u64, other_ms: u64) -> Document {
     let parts = DocumentParts::bare(of, Measurements::default());
     let mut document = weir_verdict::assemble(parts).expect("it adds up");
     (document.accounting.planned, document.accounting.ok) = (10_000, 10_000);
-    let name = |planned| NameSection { planned, ok: planned, ..NameSection::default() };
+    let name = |planned| {
+        let outcomes = Outcomes { ok: planned, ..Outcomes::default() };
+        let results = Results { planned, outcomes, ..Results::default() };
+        NameSection { results, ..NameSection::default() }
+    };
     document.names = vec![name(1_000), name(9_000)];
     document.verdict.grade = Grade::Clean;
     document.throughput.completed_rps = 10_000.0;

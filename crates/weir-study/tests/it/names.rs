@@ -1,9 +1,9 @@
 //! Comparisons of runs with a list: metrics of one name, and lists that differ.
 
-use weir_result::document::{Grade, NameSection};
+use weir_result::document::{Grade, NameSection, Results};
 use weir_result::study::{Answer, Comparison, Design};
 use weir_result::{
-    Arrivals, Document, DocumentParts, DueTimes, ListOrder, ListPlan, Measurements, Plan,
+    Arrivals, Document, DocumentParts, DueTimes, ListOrder, ListPlan, Measurements, Outcomes, Plan,
 };
 use weir_study::search::quick;
 use weir_study::{Question, check_names, compare_sets};
@@ -25,11 +25,12 @@ fn run(plan: Plan, checkout_rps: f64, failed: u64) -> Document {
     let mut document = weir_verdict::assemble(parts).expect("it adds up");
     let name = |name: &str, completed_rps, failed| NameSection {
         name: name.to_owned(),
-        planned: 100,
-        ok: 100 - failed,
-        bad_response: failed,
-        completed_rps,
-        ..NameSection::default()
+        results: Results {
+            planned: 100,
+            outcomes: Outcomes { ok: 100 - failed, bad_response: failed, ..Outcomes::default() },
+            completed_rps,
+            ..Results::default()
+        },
     };
     document.names = vec![name("checkout", checkout_rps, 0), name("GET /a", 1e4, failed)];
     (document.accounting.planned, document.accounting.ok) = (200, 200 - failed);
@@ -64,7 +65,7 @@ fn a_metric_of_a_name_is_compared_with_its_own_failures() {
     let other = compared("GET /a: rate", &old, &runs(Some(&list), 1_100.0, 0));
     assert_eq!(other.metrics[0].verdict.answer, Answer::Equivalent, "{other:?}");
     let mut faster = runs(Some(&list), 1_000.0, 3);
-    faster.iter_mut().for_each(|run| run.names[1].completed_rps *= 2.0);
+    faster.iter_mut().for_each(|run| run.names[1].results.completed_rps *= 2.0);
     let failing = compared("GET /a: rate", &old, &faster);
     let sentence = &failing.metrics[0].sentence;
     assert!(sentence.contains("new had failed requests in 8 of 8 runs"), "{sentence}");

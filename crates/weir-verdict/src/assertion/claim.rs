@@ -125,7 +125,7 @@ impl Assertion {
     /// so, since other shares of the report are of those that were.
     fn in_words(&self, estimate: &Estimate, confidence: Option<f64>, scope: &Scope<'_>) -> String {
         let value = in_words(estimate.value, estimate.bound, self.metric.metric.unit());
-        let planned = scope.accounting.planned;
+        let planned = scope.planned();
         match self.metric.metric {
             AssertedMetric::Share(class) if self.comparison.is_of_this_run() => {
                 let hits = units::count(hits(class, scope));
@@ -137,7 +137,7 @@ impl Assertion {
             _ => {}
         }
         let is_share = matches!(self.metric.metric, AssertedMetric::Share(_));
-        let is_part = is_share && scope.accounting.never_sent > 0;
+        let is_part = is_share && scope.outcomes().never_sent > 0;
         let of = if is_part { " of planned requests" } else { "" };
         match confidence {
             Some(share) => format!("{value}{of} ({} confidence)", units::confidence(share)),

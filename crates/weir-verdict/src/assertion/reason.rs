@@ -41,7 +41,7 @@ pub(super) fn of_bound(
 
 /// Reason for a percentile that falls on a failed request, or for a greatest time with one.
 fn of_failures(scope: &Scope<'_>) -> String {
-    let (failed, planned) = (scope.failed(), scope.accounting.planned);
+    let (failed, planned) = (scope.failed(), scope.planned());
     let share = units::short_percent(failed as f64 / planned.max(1) as f64);
     format!("it falls on a failed request ({share} failed), which is slower than any response")
 }

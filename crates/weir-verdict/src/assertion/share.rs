@@ -154,7 +154,7 @@ impl ShareClaim {
 
     /// Returns the share of the measured requests that the claim is about: 1 without a name.
     pub fn requests_share(&self, document: &Document) -> f64 {
-        let planned = self.scope(document).map_or(0, |scope| scope.accounting.planned);
+        let planned = self.scope(document).map_or(0, |scope| scope.planned());
         planned as f64 / document.accounting.planned.max(1) as f64
     }
 

@@ -145,7 +145,7 @@ fn rates_of_names_have_intervals() {
         assert_eq!((measured.value, measured.bound), (count / window_s, document.throughput.bound));
     }
     let metric: NamedMetric = "checkout: rate".parse().expect("a metric");
-    let interval = document.names[0].completed_interval.expect("slices have counts");
+    let interval = document.names[0].results.completed_interval.expect("slices have counts");
     assert_eq!(metric.interval(&document), Some((interval.low_rps, interval.high_rps)));
     let p99: NamedMetric = "GET /a: b, c: p50".parse().expect("a metric");
     let (low, high) = p99.interval(&document).expect("slices have times");

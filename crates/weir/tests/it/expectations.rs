@@ -160,8 +160,8 @@ fn rows_have_expectations_of_their_own() {
     let names = ran.document.names.iter();
     let names: BTreeMap<&str, _> = names.map(|name| (&name.name[..], name)).collect();
     let of_name = |name: &str| {
-        let missed = names[name].missed.iter().map(|(kind, count)| (kind.as_str(), *count));
-        (names[name].ok, missed.collect::<Vec<_>>())
+        let missed = names[name].results.missed.iter().map(|(kind, count)| (kind.as_str(), *count));
+        (names[name].results.outcomes.ok, missed.collect::<Vec<_>>())
     };
     assert_eq!(of_name("a"), (15, vec![("expect_json", 5)]), "{ran}");
     assert_eq!(of_name("c"), (0, vec![("expect_status", 10)]), "{ran}");

@@ -92,9 +92,12 @@ fn two_agents_without_preparation_are_one_run() {
     assert!(output.stdout.contains("Agents") && output.stdout.contains("agent-2"), "{output:?}");
     let document = document(&directory);
     assert_eq!((document.accounting.planned, document.accounting.ok), (200, 200));
-    let names = document.names.iter().map(|name| (name.name.as_str(), name.ok));
+    let names = document.names.iter().map(|name| (name.name.as_str(), name.results.outcomes.ok));
     assert_eq!(names.collect::<Vec<_>>(), [("GET /a", 67), ("GET /b", 67), ("GET /c", 66)]);
-    assert_eq!(document.stages.iter().map(|stage| stage.ok).collect::<Vec<_>>(), [50, 150]);
+    assert_eq!(
+        document.stages.iter().map(|stage| stage.results.outcomes.ok).collect::<Vec<_>>(),
+        [50, 150]
+    );
     let load = document.server.expect("the coordinator watched it").weir;
     assert!(document.parts.iter().all(|part| part.server.is_none()));
     let fleet = document.fleet.expect("agents carried it out");

@@ -112,7 +112,8 @@ fn a_browsers_archive_runs_as_it_is() {
     let left_out: BTreeMap<String, u64> = [("http://cdn.example".to_owned(), 2)].into();
     assert_eq!((list.format.as_str(), &list.other_origins), ("har", &left_out), "{ran}");
     ran.assert_says("2 requests to http://cdn.example");
-    let names = ran.document.names.iter().map(|name| (name.name.as_str(), name.ok));
+    let names =
+        ran.document.names.iter().map(|name| (name.name.as_str(), name.results.outcomes.ok));
     assert_eq!(names.clone().count(), 8, "{ran}");
     assert!(names.clone().all(|(_, ok)| ok == 2), "{ran}");
     assert!(names.clone().any(|(name, _)| name == "GET /api/items"), "{ran}");

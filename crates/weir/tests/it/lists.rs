@@ -58,7 +58,12 @@ fn check_names(ran: &Ran, paths: &BTreeMap<String, u64>) {
         let row: u64 = path.rsplit('/').next().and_then(|row| row.parse().ok()).expect("a row");
         *names.entry(format!("n{}", row % 20)).or_default() += lines;
     }
-    let counted = ran.document.names.iter().map(|name| (name.name.clone(), name.ok)).collect();
+    let counted = ran
+        .document
+        .names
+        .iter()
+        .map(|name| (name.name.clone(), name.results.outcomes.ok))
+        .collect();
     assert_eq!(names, counted, "{ran}");
 }
 
@@ -164,7 +169,8 @@ fn several_urls_are_a_list() {
         let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
         let ran = weir::load(engine, "-n 30 -c 2 -t 1 --no-preflight", &urls);
         ran.assert_all_ok();
-        let names = ran.document.names.iter().map(|name| (name.name.as_str(), name.planned));
+        let names =
+            ran.document.names.iter().map(|name| (name.name.as_str(), name.results.planned));
         assert_eq!(names.collect::<Vec<_>>(), [("GET /a", 10), ("GET /b", 20)], "{ran}");
         assert_eq!(server.finish(), 30);
     });
@@ -180,7 +186,7 @@ fn a_seed_repeats_a_random_order_in_a_closed_loop() {
         let flags = format!("-n 200 -c 1 -t 1 --no-preflight --order random --seed {seed}");
         let ran = weir::load("auto", &flags, &["--from", &list, &server.url()]);
         ran.assert_all_ok();
-        ran.document.names.iter().map(|name| name.ok).collect()
+        ran.document.names.iter().map(|name| name.results.outcomes.ok).collect()
     };
     assert_eq!(counts("7"), counts("7"));
     assert_ne!(counts("7"), counts("8"));
@@ -372,7 +378,7 @@ fn templates_are_filled_in_for_each_slot() {
                 assert_eq!(dice.len(), 6, "{dice:?}");
                 assert!(dice.values().all(|n| (40..=160).contains(n)), "{dice:?}");
                 let names = &ran.document.names;
-                assert_eq!((names.len(), names[0].planned), (1, 600), "{ran}");
+                assert_eq!((names.len(), names[0].results.planned), (1, 600), "{ran}");
                 assert_eq!(names[0].name, "GET /logged/{{seq}}", "{ran}");
             }
         }
@@ -566,8 +572,8 @@ fn a_long_list_is_read_during_the_load() {
             assert_eq!(paths, expected.collect(), "{flags}: {ran}");
             skipped.set(skipped.get() + (times * LONG) as usize);
             let names = &ran.document.names;
-            assert_eq!((names.len(), names[0].planned), (257, times), "{ran}");
-            assert_eq!(names[256].planned, times * (LONG - 256), "{ran}");
+            assert_eq!((names.len(), names[0].results.planned), (257, times), "{ran}");
+            assert_eq!(names[256].results.planned, times * (LONG - 256), "{ran}");
         }
     });
 }

@@ -2,9 +2,7 @@
 
 use serde_json::Value;
 use weir_result::Document;
-use weir_result::document::{
-    AssertionOutcome, MessagesSection, Metric, NameSection, StageSection, TargetState,
-};
+use weir_result::document::{AssertionOutcome, MessagesSection, Metric, TargetState};
 
 use crate::support::directory::Directory;
 use crate::support::raw::Raw;
@@ -85,15 +83,15 @@ fn streams_that_are_open_are_no_failures_of_their_name_or_stage() {
     assert_eq!(ran.code, 0, "{ran}");
     let section = messages(&ran.document);
     let names = &ran.document.names;
-    let open: Vec<u64> = names.iter().map(NameSection::open_streams).collect();
+    let open: Vec<u64> = names.iter().map(|name| name.results.open_streams()).collect();
     assert_eq!(open, [0, section.open], "{ran}");
-    assert!(section.open > 0 && names.iter().all(|name| name.failed() == 0), "{ran}");
+    assert!(section.open > 0 && names.iter().all(|name| name.results.failed() == 0), "{ran}");
     let stages = &ran.document.stages;
-    let open: u64 = stages.iter().map(StageSection::open_streams).sum();
+    let open: u64 = stages.iter().map(|stage| stage.results.open_streams()).sum();
     assert_eq!((open, stages.len()), (section.open, 2), "{ran}");
     for stage in stages {
         let target = &stage.verdict.as_ref().expect("it is judged").target;
-        assert_eq!((stage.failed(), target.state), (0, TargetState::Ok), "{ran}");
+        assert_eq!((stage.results.failed(), target.state), (0, TargetState::Ok), "{ran}");
     }
     assert!(ran.text.contains("open"), "{ran}");
 }
@@ -298,9 +296,9 @@ fn end_marks_are_those_of_a_name() {
     let rows = ["chat", "feed", "chat", "feed", "chat", "feed"].map(row);
     std::fs::write(&list, rows.join("\n")).expect("a file");
     let ran = posts(&bodies, "-n 6 -c 1", &[CONTENT, "--from", &list, "--order", "sequential"]);
-    let failed = |name: usize| ran.document.names[name].bad_response;
+    let failed = |name: usize| ran.document.names[name].results.outcomes.bad_response;
     assert_eq!((failed(0), failed(1)), (1, 0), "{ran}");
-    let unended = ran.document.names.iter().filter_map(|name| name.messages.as_ref());
+    let unended = ran.document.names.iter().filter_map(|name| name.results.messages.as_ref());
     let marks: Vec<_> = unended.map(|of| (of.end_marks, of.unmarked, of.unended())).collect();
     assert_eq!((marks, ran.document.failed()), (vec![(2, 0, 0), (0, 3, 0)], 1), "{ran}");
 }
@@ -451,8 +449,11 @@ fn messages_by_name_and_by_stage_add_up() {
     let url = server.url();
     let ran = weir::load("epoll", &format!("{ALONE} --sse -c 3 -n 60"), &[&url, "--from", &list]);
     let section = messages(&ran.document);
-    let names =
-        ran.document.names.iter().map(|name| name.messages.as_ref().expect("each has some"));
+    let names = ran
+        .document
+        .names
+        .iter()
+        .map(|name| name.results.messages.as_ref().expect("each has some"));
     let firsts: u64 = names.clone().map(|name| name.first.ok.count).sum();
     let gaps = names.map(|name| name.gap.as_ref().map_or(0, |gap| gap.ok.count));
     assert_eq!((firsts, gaps.sum::<u64>(), section.measured), (60, 180, 240), "{ran}");
@@ -460,7 +461,7 @@ fn messages_by_name_and_by_stage_add_up() {
     let ran =
         weir::load("epoll", &format!("{ALONE} --sse -c 4 --stages 300ms@100,300ms@200"), &[&url]);
     let section = messages(&ran.document);
-    let stages = ran.document.stages.iter().filter_map(|stage| stage.messages.as_ref());
+    let stages = ran.document.stages.iter().filter_map(|stage| stage.results.messages.as_ref());
     assert_eq!(stages.map(|stage| stage.received).sum::<u64>(), section.received, "{ran}");
     assert!(ran.text.contains("Messages by stage"), "{ran}");
 }

@@ -151,7 +151,8 @@ fn requests_of_a_list_that_are_never_sent_have_names() {
     let words = format!("{BRIEF} -q --from list.jsonl -o run.json {url}");
     assert_eq!(place.weir(&words, &[]).code(), 1);
     let document = Document::load(place.0.file("run.json")).expect("a document");
-    let never_sent: Vec<u64> = document.names.iter().map(|name| name.never_sent).collect();
+    let never_sent: Vec<u64> =
+        document.names.iter().map(|name| name.results.outcomes.never_sent).collect();
     assert_eq!((document.accounting.planned, &never_sent[..]), (40, &[20, 20][..]));
 }
 

@@ -277,7 +277,10 @@ fn a_list_pushes_its_totals_by_name() {
     last.check();
     let names = &ran.document.names;
     let responses = |from: usize, to: usize| -> u64 {
-        names[from..to].iter().map(|name| name.ok + name.bad_response).sum()
+        names[from..to]
+            .iter()
+            .map(|name| name.results.outcomes.ok + name.results.outcomes.bad_response)
+            .sum()
     };
     let times = last.metric("weir.name.response.duration").histogram.as_ref().expect("it has one");
     let pushed = |label: &str| {
@@ -293,7 +296,7 @@ fn a_list_pushes_its_totals_by_name() {
     let others = responses(16, 19);
     assert_eq!(pushed("(others)"), (others, Some(others)), "{ran}");
     let failed = last.count("weir.name.requests.failed", Some("GET /3"));
-    assert_eq!((failed, failed > 0), (names[3].bad_response, true), "{ran}");
+    assert_eq!((failed, failed > 0), (names[3].results.outcomes.bad_response, true), "{ran}");
 }
 
 /// Runs a short load with a collector that fails, and returns the only warning.

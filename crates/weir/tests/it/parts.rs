@@ -79,14 +79,18 @@ fn parts_of_a_list_are_merged_by_name() {
     let all = report(&format!("-o {merged}"), &[&files[1], &files[0]]);
     assert_eq!(all.code(), 0, "{all:?}");
     let document = Document::load(&merged).expect("it was written");
-    let names = document.names.iter().map(|name| (name.name.as_str(), name.planned));
+    let names = document.names.iter().map(|name| (name.name.as_str(), name.results.planned));
     assert_eq!(names.collect::<Vec<_>>(), [("GET /a", 200), ("second", 100)]);
     for (index, name) in document.names.iter().enumerate() {
         let sum = |count: fn(&NameSection) -> u64| -> u64 {
             parts.iter().map(|part| count(&part.names[index])).sum()
         };
-        let times = |name: &NameSection| name.response_time.times.ok.count();
-        assert_eq!((name.ok, times(name)), (sum(|name| name.ok), sum(times)), "{all:?}");
+        let times = |name: &NameSection| name.results.response_time.times.ok.count();
+        assert_eq!(
+            (name.results.outcomes.ok, times(name)),
+            (sum(|name| name.results.outcomes.ok), sum(times)),
+            "{all:?}"
+        );
     }
     let table = |text: &str| {
         let from = text.lines().skip_while(|line| !line.contains("Requests by name"));

@@ -154,12 +154,12 @@ fn check(ran: &Ran, slots: &[Slot]) {
     }
     for name in &ran.document.names {
         for (outcome, expected) in [
-            ("ok", name.ok),
-            ("bad_response", name.bad_response),
-            ("transport_error", name.transport_error),
-            ("timed_out", name.timed_out),
-            ("in_flight_at_end", name.in_flight_at_end),
-            ("never_sent", name.never_sent),
+            ("ok", name.results.outcomes.ok),
+            ("bad_response", name.results.outcomes.bad_response),
+            ("transport_error", name.results.outcomes.transport_error),
+            ("timed_out", name.results.outcomes.timed_out),
+            ("in_flight_at_end", name.results.outcomes.in_flight_at_end),
+            ("never_sent", name.results.outcomes.never_sent),
         ] {
             let is_of = |slot: &Slot| slot.name.as_ref() == Some(&name.name);
             let found = count(&measured, |slot| is_of(slot) && slot.outcome == outcome);
@@ -281,7 +281,10 @@ fn rows_of_a_list_add_up_by_name() {
         let_pass(OVERDUE);
         running.process.signal(&["INT"]);
         let (ran, slots) = finished((running, directory));
-        assert!(ran.document.names.iter().all(|name| name.never_sent > 0), "{ran}");
+        assert!(
+            ran.document.names.iter().all(|name| name.results.outcomes.never_sent > 0),
+            "{ran}"
+        );
         check(&ran, &slots);
     });
 }

@@ -193,7 +193,7 @@ fn routes_answer_by_path_and_are_counted() {
         let ran = weir::load("auto", &flags, &["--from", &list, &server.url()]);
         let names = ran.document.names.iter();
         let statuses: Vec<String> =
-            names.map(|name| format!("{}: {:?}", name.name, name.status)).collect();
+            names.map(|name| format!("{}: {:?}", name.name, name.results.status)).collect();
         assert_eq!(
             statuses,
             [

@@ -22,18 +22,23 @@ fn each_stage_has_its_requests_whatever_they_are_partitioned_over() {
             let ran = weir::load(engine, &load, &[&server.url()]);
             ran.assert_all_ok();
             let stages = &ran.document.stages;
-            let planned: Vec<u64> = stages.iter().map(|stage| stage.planned).collect();
+            let planned: Vec<u64> = stages.iter().map(|stage| stage.results.planned).collect();
             assert_eq!(planned, [100, 150, 60], "{ran}");
-            assert_eq!(stages.iter().map(|stage| stage.ok).sum::<u64>(), 310, "{ran}");
+            assert_eq!(
+                stages.iter().map(|stage| stage.results.outcomes.ok).sum::<u64>(),
+                310,
+                "{ran}"
+            );
             let accounting = &ran.document.accounting;
             assert_eq!((accounting.planned, accounting.sent.warmup), (310, 20), "{ran}");
             assert_eq!(stages[1].load, "500 ms at 200/s to 400/s", "{ran}");
             assert_eq!((stages[2].start_s, stages[2].end_s), (1.0, 1.3), "{ran}");
-            let counts: Vec<u64> = stages.iter().map(|it| it.response_time.count).collect();
+            let counts: Vec<u64> =
+                stages.iter().map(|it| it.results.response_time.ok.count).collect();
             assert_eq!(counts, planned, "{ran}");
             // A ramp is no sample of one load.
-            assert!(stages[0].completed_interval.is_some(), "{ran}");
-            assert!(stages[1].completed_interval.is_none(), "{ran}");
+            assert!(stages[0].results.completed_interval.is_some(), "{ran}");
+            assert!(stages[1].results.completed_interval.is_none(), "{ran}");
             assert!(ran.document.throughput.completed_interval.is_none(), "{ran}");
             ran.assert_says("Results by stage");
             assert_eq!(lines_of_stages(&ran.document), [100, 150, 60], "{ran}");
@@ -61,9 +66,9 @@ fn random_arrivals_follow_the_stages_and_their_seed() {
         ran.assert_all_ok();
         let stages = &ran.document.stages;
         // 150 and 300 on average; five standard deviations.
-        assert!((90..210).contains(&stages[0].planned), "{ran}");
-        assert!((215..385).contains(&stages[1].planned), "{ran}");
-        stages.iter().map(|stage| stage.planned).collect::<Vec<_>>()
+        assert!((90..210).contains(&stages[0].results.planned), "{ran}");
+        assert!((215..385).contains(&stages[1].results.planned), "{ran}");
+        stages.iter().map(|stage| stage.results.planned).collect::<Vec<_>>()
     });
     assert_eq!(planned[0], planned[1]);
 }
@@ -162,7 +167,10 @@ fn connections_come_and_leave_by_plan() {
         assert_eq!((connections.joined, connections.left), (8, 7), "{ran}");
         assert_eq!(connections.connects_of_load(), 9, "{ran}");
         let stages = &document.stages;
-        assert_eq!(stages.iter().map(|it| it.planned).sum::<u64>(), document.accounting.planned);
+        assert_eq!(
+            stages.iter().map(|it| it.results.planned).sum::<u64>(),
+            document.accounting.planned
+        );
         assert_eq!(stages[1].load, "200 ms with 9 connections", "{ran}");
         ran.assert_says("closed loop in 3 stages");
         ran.assert_says("up to 9 connections");

@@ -51,7 +51,7 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
 impl RatePoint {
     /// A stage with a constant rate. A percentile that falls on a failure has no place.
     fn of_stage(stage: &StageSection) -> RatePoint {
-        let summary = stage.response_time_all.as_ref().unwrap_or(&stage.response_time);
+        let summary = stage.results.response_time.headline();
         let value = |(_, p, _): (&str, f64, Role)| {
             let value = summary.percentile(p)?;
             let is_time = matches!(value.bound, Bound::Exact | Bound::Upper);

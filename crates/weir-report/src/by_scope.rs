@@ -1,0 +1,91 @@
+//! Results by scope: those of each name of a list, and of each stage of the load, as fields for
+//! formats whose records are flat. It writes no format.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+use weir_result::document::{Document, NameSection, Results, StageSection};
+
+use crate::fields::summary_fields;
+use crate::streams;
+
+/// The results of one scope.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope<'d> {
+    /// Kind of the scope, as labels and tags name it: `name` or `stage`.
+    pub(crate) tag: &'static str,
+    /// The name, or the number of the stage from 1.
+    pub(crate) value: Cow<'d, str>,
+    pub(crate) results: &'d Results,
+}
+
+/// Returns the scopes of a list's names; none without a list.
+pub(crate) fn names(document: &Document) -> Vec<Scope<'_>> {
+    let names = document.names.iter();
+    names.map(|of| Scope { tag: "name", value: (&of.name).into(), results: &of.results }).collect()
+}
+
+/// Returns the scopes of the stages that began; none without stages.
+pub(crate) fn stages<'d>(document: &'d Document) -> Vec<Scope<'d>> {
+    let of = |(index, stage): (usize, &'d StageSection)| Scope {
+        tag: "stage",
+        value: (index + 1).to_string().into(),
+        results: &stage.results,
+    };
+    document.stages.iter().enumerate().map(of).collect()
+}
+
+/// Returns the fields of a name, by their names in the document. Null is an unknown value.
+pub(crate) fn fields_of_name(name: &NameSection) -> Vec<(String, Value)> {
+    let first = ("name".to_owned(), Value::from(name.name.as_str()));
+    std::iter::once(first).chain(fields(&name.results)).collect()
+}
+
+/// Returns the fields of a stage, by their names in the document. Null is an unknown value.
+pub(crate) fn fields_of_stage(stage: &StageSection) -> Vec<(String, Value)> {
+    let verdict = stage.verdict.as_ref();
+    let before = [
+        ("load", Value::from(stage.load.as_str())),
+        ("start_s", stage.start_s.into()),
+        ("end_s", stage.end_s.into()),
+    ];
+    let behind = [
+        ("sent", stage.sent.into()),
+        ("planned_rps", stage.planned_rps.into()),
+        ("backlog", stage.backlog.into()),
+        ("grade", json!(verdict.map(|verdict| verdict.grade))),
+        ("target", json!(verdict.map(|verdict| verdict.target.state))),
+        ("delivery", json!(verdict.map(|verdict| verdict.load.delivery))),
+        ("limit", json!(verdict.map(|verdict| verdict.limit.by))),
+        ("knee_low_rps", json!(stage.knee.and_then(|knee| knee.low_rps))),
+        ("knee_high_rps", json!(stage.knee.and_then(|knee| knee.high_rps))),
+    ];
+    owned(before).chain(fields(&stage.results)).chain(owned(behind)).collect()
+}
+
+/// Returns the fields of the results of any scope.
+fn fields(results: &Results) -> Vec<(String, Value)> {
+    let interval = results.completed_interval;
+    let classes = results.outcomes.classes().map(|(class, count)| (class, count.into()));
+    let rates = [
+        ("shed", results.outcomes.shed.into()),
+        ("completed", results.completed.into()),
+        ("good", results.good.into()),
+        ("completed_rps", results.completed_rps.into()),
+        ("completed_low_rps", json!(interval.map(|interval| interval.low_rps))),
+        ("completed_high_rps", json!(interval.map(|interval| interval.high_rps))),
+    ];
+    let counts = owned([("planned", results.planned.into())]).chain(owned(classes));
+    let service = results.service_time.as_ref().map(|metric| metric.headline().clone());
+    let times = summary_fields("response", results.response_time.headline())
+        .into_iter()
+        .chain(summary_fields("service", &service.unwrap_or_default()));
+    let messages = results.messages.iter().flat_map(streams::fields);
+    counts.chain(owned(rates)).chain(times).chain(messages).collect()
+}
+
+fn owned<const N: usize>(
+    fields: [(&'static str, Value); N],
+) -> impl Iterator<Item = (String, Value)> {
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value))
+}
