@@ -40,10 +40,7 @@ const BOUNDED: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), 
 /// slower than any response, and the client may have been late in any interval if it was in the
 /// run.
 fn bounds(document: &Document, entry: &SeriesEntry) -> impl Iterator<Item = (String, Value)> {
-    let metric = match document.plan.load.is_open_loop() {
-        true => &document.latency.response_time,
-        false => &document.latency.service_time,
-    };
+    let (_, metric) = document.headline_time();
     let has_failures = entry.errors + entry.timed_out > 0;
     let bound = move |p: f64| {
         let mut listed = metric.headline().percentiles.iter().filter(|value| value.p <= p);

@@ -29,10 +29,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) 
     let columns = ["requests", "failed"].into_iter().chain(has_open.then_some("open"));
     let columns = columns.chain(["requests/s"]).chain(COLUMNS.map(|(title, _)| title));
     let mut table = Table::new(TableKind::Names, "Requests by name", columns, rows);
-    table.caption = match document.plan.load.is_open_loop() {
-        true => "(response time)".to_owned(),
-        false => "(service time)".to_owned(),
-    };
+    table.caption = format!("({})", document.headline_time().0);
     table.legend = legend(document, &shown);
     table.legend.retain(|note| !is_explained(note, explained));
     Some(Block::Table(table))

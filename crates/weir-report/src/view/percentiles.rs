@@ -51,12 +51,9 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
 /// The times of the load with their names; the time from the planned sends is first. A closed loop,
 /// which has no planned sends, has one.
 pub(super) fn of_load(document: &Document) -> Vec<(&'static str, &Metric)> {
-    let latency = &document.latency;
-    let service = ("service time", &latency.service_time);
-    match document.plan.load.is_open_loop() {
-        true => vec![("response time", &latency.response_time), service],
-        false => vec![service],
-    }
+    let beside = ("service time", &document.latency.service_time);
+    let is_beside = document.plan.load.is_open_loop();
+    [document.headline_time()].into_iter().chain(is_beside.then_some(beside)).collect()
 }
 
 /// A column's title and values.

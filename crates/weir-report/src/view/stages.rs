@@ -34,7 +34,7 @@ fn table(document: &Document, explained: &[Block]) -> Block {
     let columns = ["due", "failed", "due/s", "responses/s"].into_iter();
     let columns = columns.chain(COLUMNS.map(|(title, _)| title)).chain(["grade", "limit"]);
     let mut table = Table::new(TableKind::Names, "Results by stage", columns, rows);
-    table.caption = "(response time)".to_owned();
+    table.caption = format!("({})", document.headline_time().0);
     table.legend = legend(document);
     table.legend.retain(|note| !is_explained(note, explained));
     Block::Table(table)

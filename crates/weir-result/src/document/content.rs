@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AssertionResult, DeparturesSection, Environment, FleetSection, Latency, MessagesSection,
-    NameSection, Note, OccupancySection, PartSection, ProbeSection, ProveClientSection, RawSection,
-    Run, ScopeMessages, SelfcheckSection, SeriesStationarity, ServerSection, StageSection,
-    StampsSection, Tool, Verdict, WitnessSection,
+    Metric, NameSection, Note, OccupancySection, PartSection, ProbeSection, ProveClientSection,
+    RawSection, Run, ScopeMessages, SelfcheckSection, SeriesStationarity, ServerSection,
+    StageSection, StampsSection, Tool, Verdict, WitnessSection,
 };
 use crate::counters::{
     Accounting, ConnectionsSection, NetworkSection, Phases, ScriptSection, SeriesEntry, SliceEntry,
@@ -129,6 +129,15 @@ impl Document {
     /// [unended](Document::unended_streams).
     pub fn failed(&self) -> u64 {
         self.accounting.planned.saturating_sub(self.not_failed())
+    }
+
+    /// Returns the time that a report shows first, with its name: from the planned sends on, or in
+    /// a closed loop, which has none, from the sends.
+    pub fn headline_time(&self) -> (&'static str, &Metric) {
+        match self.plan.load.is_open_loop() {
+            true => ("response time", &self.latency.response_time),
+            false => ("service time", &self.latency.service_time),
+        }
     }
 
     /// Number of measured requests that did not fail.

@@ -21,9 +21,10 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
         let curve = of_histogram("service time of bad responses", Role::Main, bad);
         return Some(plot(vec![curve], "No response was ok."));
     }
-    let (name, headline, beside) = match document.plan.load.is_open_loop() {
-        true => ("response time", &latency.response_time, ("service time", &latency.service_time)),
-        false => ("service time", &latency.service_time, ("first byte", &latency.first_byte)),
+    let (name, headline) = document.headline_time();
+    let beside = match document.plan.load.is_open_loop() {
+        true => ("service time", &latency.service_time),
+        false => ("first byte", &latency.first_byte),
     };
     let mut marks: Vec<Mark> = band(headline.headline()).into_iter().collect();
     marks.extend(of_metric(beside.0, [Role::Second, Role::SecondAtLeast], beside.1));
