@@ -36,6 +36,7 @@ mod recorded;
 mod results;
 mod rule;
 mod run;
+mod scope_span;
 mod script;
 mod selfcheck;
 mod server;

@@ -1,5 +1,5 @@
-//! What the tables of results by name and by stage have in common: their percentiles, and the marks
-//! that these need.
+//! Common parts of the tables of results by name and by stage: counts, rates, percentiles, and the
+//! marks that these need.
 
 use weir_result::document::{PercentileValue, Results};
 use weir_result::quantile::{Bound, Quantile};

@@ -7,7 +7,7 @@ use super::RateInterval;
 use super::intervals::{Intervals, Selection};
 use super::latency::{Latency, Metric};
 use super::rates::per_second;
-use super::results::ScopeSpan;
+use super::scope_span::ScopeSpan;
 use crate::absent::is_default;
 use crate::counters::{
     ByOutcome, GapDoubts, GoodputDoubts, MessageCounts, MessageShare, NameCounts, Slice,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::results::{Results, ScopeSpan};
+use super::results::Results;
+use super::scope_span::ScopeSpan;
 use crate::counters::{NamedSlice, Slice};
 use crate::measurements::Measurements;
 use crate::plan::Plan;

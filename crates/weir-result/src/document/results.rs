@@ -10,6 +10,7 @@ use super::intervals::{Intervals, Selection};
 use super::latency::Metric;
 use super::messages::ScopeMessages;
 use super::rates::per_second;
+use super::scope_span::ScopeSpan;
 use crate::counters::{ByOutcome, NameCounts, Outcomes, Slice};
 use crate::histogram::Histogram;
 
@@ -53,17 +54,6 @@ pub struct Results {
     pub messages: Option<ScopeMessages>,
 }
 
-/// The time of a scope, and the load in it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ScopeSpan {
-    /// Length in nanoseconds.
-    pub(super) length_ns: u64,
-    /// True if the load is the same all the time: only then are slices samples of one distribution.
-    pub(super) is_one_load: bool,
-    /// True if requests are due at planned times.
-    pub(super) is_open_loop: bool,
-}
-
 impl Results {
     /// Returns the results of these counts, whose shares are in `slices`; none for a name without
     /// intervals. Kinds of errors and of missed expectations are text, and added by the caller.
@@ -95,7 +85,7 @@ impl Results {
         }
     }
 
-    /// Returns the counts that the results were made of, without those by kind, which are text here.
+    /// Returns the counts that the results were made of, without those by kind, which are text.
     pub(super) fn to_counts(&self) -> NameCounts {
         NameCounts {
             planned: self.planned,

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::latency::Metric;
 use super::rates::per_second;
-use super::results::{Results, ScopeSpan, counts_of};
+use super::results::{Results, counts_of};
+use super::scope_span::ScopeSpan;
 use super::verdict::{Grade, Limit, LoadLine, TargetLine};
 use crate::counters::{Slice, StageLags};
 use crate::histogram::Histogram;
