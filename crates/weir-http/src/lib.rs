@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod exchange;
 mod prepared;
 mod protocol;
 
@@ -37,6 +38,7 @@ mod response_event;
 pub use budget::BodyBudget;
 pub use client::{HeadCache, Http1, unfinished_response};
 pub use error::{ProtocolError, RequestError};
+pub use exchange::{ExchangeError, ExchangeProgress, SingleExchange};
 pub use head::{Head, read_head};
 pub use message::connection_fields::is_of_connection;
 pub use messages::{

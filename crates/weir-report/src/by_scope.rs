@@ -11,7 +11,7 @@ use crate::streams;
 
 /// The results of one scope.
 #[derive(Clone, Debug)]
-pub(crate) struct Scope<'d> {
+pub(crate) struct ScopeResults<'d> {
     /// Kind of the scope, as labels and tags name it: `name` or `stage`.
     pub(crate) tag: &'static str,
     /// The name, or the number of the stage from 1.
@@ -20,14 +20,16 @@ pub(crate) struct Scope<'d> {
 }
 
 /// Returns the scopes of a list's names; none without a list.
-pub(crate) fn names(document: &Document) -> Vec<Scope<'_>> {
+pub(crate) fn names(document: &Document) -> Vec<ScopeResults<'_>> {
     let names = document.names.iter();
-    names.map(|of| Scope { tag: "name", value: (&of.name).into(), results: &of.results }).collect()
+    names
+        .map(|of| ScopeResults { tag: "name", value: (&of.name).into(), results: &of.results })
+        .collect()
 }
 
 /// Returns the scopes of the stages that began; none without stages.
-pub(crate) fn stages<'d>(document: &'d Document) -> Vec<Scope<'d>> {
-    let of = |(index, stage): (usize, &'d StageSection)| Scope {
+pub(crate) fn stages<'d>(document: &'d Document) -> Vec<ScopeResults<'d>> {
+    let of = |(index, stage): (usize, &'d StageSection)| ScopeResults {
         tag: "stage",
         value: (index + 1).to_string().into(),
         results: &stage.results,

@@ -9,7 +9,7 @@ use weir_result::quantile::Bound;
 use weir_result::{Document, SparseHistogram};
 use weir_text::printable;
 
-use crate::by_scope::{self, Scope};
+use crate::by_scope::{self, ScopeResults};
 use crate::findings::Data;
 use crate::streams;
 
@@ -129,7 +129,7 @@ pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result
     let whole = times.into_iter().chain(streams::times(latency));
     let whole = whole.map(|(time, metric)| ("", "", time, metric.headline()));
     let scopes = by_scope::names(document).into_iter().chain(by_scope::stages(document));
-    let scopes: Vec<Scope<'_>> = scopes.collect();
+    let scopes: Vec<ScopeResults<'_>> = scopes.collect();
     let by_scope = scopes.iter().flat_map(|scope| {
         let [name, stage] = ["name", "stage"].map(|tag| match scope.tag == tag {
             true => scope.value.as_ref(),

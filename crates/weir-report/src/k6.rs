@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use weir_result::document::Metric;
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 
-use crate::by_scope::{self, Scope};
+use crate::by_scope::{self, ScopeResults};
 use crate::distribution::{Certainty, Distribution, uncertain};
 use crate::foreign::origin;
 use crate::json;
@@ -151,7 +151,7 @@ impl K6Summary {
         let whole = trends.into_iter().chain(streams::times(latency));
         let whole = whole.map(|(name, times)| (Cow::from(name), times));
         let scopes = by_scope::names(document).into_iter().chain(by_scope::stages(document));
-        let scopes: Vec<Scope<'_>> = scopes.collect();
+        let scopes: Vec<ScopeResults<'_>> = scopes.collect();
         let by_scope = scopes.iter().map(|scope| {
             (Cow::from(submetric("http_req_duration", scope)), &scope.results.response_time)
         });
@@ -225,11 +225,11 @@ fn counts_of_messages(document: &Document) -> Vec<K6Metric> {
 }
 
 /// Returns the name of the part of a metric that is of a scope, as k6 writes it.
-fn submetric(metric: &str, scope: &Scope<'_>) -> String {
+fn submetric(metric: &str, scope: &ScopeResults<'_>) -> String {
     format!("{metric}{{{}:{}}}", scope.tag, scope.value)
 }
 
-fn counts_of_scope(scope: &Scope<'_>) -> [K6Metric; 2] {
+fn counts_of_scope(scope: &ScopeResults<'_>) -> [K6Metric; 2] {
     let [requests, failed] =
         ["http_reqs", "http_req_failed"].map(|metric| submetric(metric, scope));
     let of = scope.results;

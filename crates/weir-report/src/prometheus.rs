@@ -10,7 +10,7 @@ use weir_result::quantile::Bound;
 use weir_result::{Document, Histogram, Outcomes, histogram};
 use weir_text::printable;
 
-use crate::by_scope::{self, Scope};
+use crate::by_scope::{self, ScopeResults};
 use crate::distribution::{Certainty, Distribution};
 use crate::streams;
 
@@ -159,11 +159,11 @@ fn stages(document: &Document, page: &mut MetricsPage) {
 
 /// Counts, rates and times of scopes of one kind. They are no samples of the metrics of the whole
 /// run, so that a sum over a metric counts each request once.
-fn of_scopes(scopes: &[Scope<'_>], page: &mut MetricsPage) {
+fn of_scopes(scopes: &[ScopeResults<'_>], page: &mut MetricsPage) {
     let Some(tag) = scopes.first().map(|scope| scope.tag) else { return };
     let family = format!("weir_{tag}_requests_total");
     page.family(&family, "counter", &format!("Measured requests by {tag} and outcome"));
-    for Scope { value, results, .. } in scopes {
+    for ScopeResults { value, results, .. } in scopes {
         for (outcome, count) in results.outcomes.classes() {
             page.sample(&family, &[(tag, value), ("outcome", outcome)], count as f64);
         }
@@ -171,7 +171,7 @@ fn of_scopes(scopes: &[Scope<'_>], page: &mut MetricsPage) {
     if scopes.iter().any(|scope| !scope.results.status.is_empty()) {
         let family = format!("weir_{tag}_responses_total");
         page.family(&family, "counter", &format!("Measured responses by {tag} and status code"));
-        for Scope { value, results, .. } in scopes {
+        for ScopeResults { value, results, .. } in scopes {
             for (code, count) in &results.status {
                 page.sample(&family, &[(tag, value), ("code", &code.to_string())], *count as f64);
             }
@@ -179,14 +179,14 @@ fn of_scopes(scopes: &[Scope<'_>], page: &mut MetricsPage) {
     }
     let family = format!("weir_{tag}_completed_requests_per_second");
     page.family(&family, "gauge", &format!("Complete responses per second by {tag}"));
-    for Scope { value, results, .. } in scopes {
+    for ScopeResults { value, results, .. } in scopes {
         page.sample(&family, &[(tag, value)], results.completed_rps);
     }
     for (name, of) in [
         ("response_time", "Time from the planned send to the response"),
         ("service_time", "Time from the send to the response"),
     ] {
-        let times = scopes.iter().filter_map(|Scope { value, results, .. }| {
+        let times = scopes.iter().filter_map(|ScopeResults { value, results, .. }| {
             let (_, metric) = results.times().find(|(time, _)| *time == name)?;
             Some((Some((tag, value.as_ref())), metric))
         });

@@ -43,6 +43,7 @@ mod background;
 mod digest;
 mod errors;
 mod interrupts;
+mod link;
 mod patience;
 mod post;
 mod start_gate;

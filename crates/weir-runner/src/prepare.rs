@@ -24,4 +24,3 @@ pub(crate) mod threads;
 pub(crate) mod tls;
 pub(crate) mod watchdog;
 pub(crate) mod websocket;
-pub(crate) mod wire;

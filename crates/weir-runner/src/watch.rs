@@ -4,7 +4,6 @@
 //! fails before it ends the run, because its remedy is still cheap then.
 
 mod access_log;
-mod channel;
 mod command;
 pub(crate) mod http;
 mod nginx;

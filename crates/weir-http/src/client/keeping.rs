@@ -94,6 +94,13 @@ impl Http1 {
     }
 }
 
+/// Returns the response with this status that the last call completed: nothing but its status, if
+/// responses are not kept.
+pub(crate) fn completed_response(protocol: &Http1, status: u16) -> ReceivedResponse<'_> {
+    let capture = protocol.extra.as_ref().and_then(|extra| extra.capture.as_ref());
+    capture.map_or(ReceivedResponse::of_status(status), |capture| capture.response(0))
+}
+
 /// Returns the current response of a connection as far as it was received; `None` outside its body,
 /// or if responses are not kept.
 pub fn unfinished_response(protocol: &Http1) -> Option<ReceivedResponse<'_>> {

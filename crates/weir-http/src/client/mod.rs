@@ -19,6 +19,7 @@ pub(crate) use capture::Capture;
 pub use head_cache::HeadCache;
 use head_cache::HeadSemantics;
 use in_flight::InFlight;
+pub(crate) use keeping::completed_response;
 pub use keeping::unfinished_response;
 
 /// HTTP/1.1, the client side of one connection. Requests are prepared bytes, and responses arrive

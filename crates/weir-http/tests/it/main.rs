@@ -3,6 +3,7 @@
 mod cases;
 mod check;
 mod corpus;
+mod exchange;
 mod grpc;
 mod h2;
 mod kept;

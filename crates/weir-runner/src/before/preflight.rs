@@ -2,20 +2,18 @@
 //! measure what its user expects.
 
 mod debug;
-mod event_stream;
-mod link;
 mod message_log;
 pub(crate) mod reflection;
+mod request;
 mod result;
-mod streams;
 mod trace;
 mod upgrade;
 
 use std::io;
-use std::sync::Arc;
+use std::time::Duration;
 
-use weir_http::{Http1, Interest, ProtocolError, ReceivedResponse};
-use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
+use weir_http::{ExchangeError, ProtocolError};
+use weir_io::{Backend, Engine, OnBackend};
 use weir_result::document::Preflight;
 use weir_result::{HttpPlan, Note};
 use weir_text::setting::HTTP;
@@ -23,14 +21,13 @@ use weir_text::units;
 use weir_tls::TlsError;
 
 use crate::errors::NoServer;
+use crate::link::{Link, is_late, one_connection};
 use crate::observer::Observer;
+use crate::patience::{Hurry, Patience};
 use crate::prepare::draft::Draft;
 use crate::prepare::http;
 use crate::prepare::server_wait::ServerWait;
 use crate::spec::HttpSpec;
-use event_stream::begins_events;
-use link::{Link, is_late};
-use result::{READ_MAX_BYTES, describe};
 use upgrade::UpgradeFault;
 
 pub(crate) use result::PreflightResult;
@@ -72,8 +69,8 @@ impl PreflightFailure {
             return PreflightFailure::Refused(fault.to_string());
         }
         match cause.and_then(|cause| cause.downcast_ref()) {
-            Some(ProtocolError::TlsRecord) => plain_to_tls(draft),
-            Some(ProtocolError::BadPreface) => not_http2(draft),
+            Some(ExchangeError::Protocol(ProtocolError::TlsRecord)) => plain_to_tls(draft),
+            Some(ExchangeError::Protocol(ProtocolError::BadPreface)) => not_http2(draft),
             _ => of_tls(error).unwrap_or_else(|| {
                 let reason = reason(error, response_patience_ns(draft, is_traced));
                 let text = format!("no valid response from {}: {reason}", draft.plan.url);
@@ -210,10 +207,9 @@ impl OnBackend for Attempt<'_> {
         let started = backend.now();
         let is_traced = result.trace.is_some();
         let failed = |error| PreflightFailure::of_connect(draft, &error, is_traced);
-        let until = started.after(connect_patience_ns(draft, is_traced));
-        let mut link =
-            Link::connect(backend, draft.plan.connection.source(0), &draft.endpoint, until)
-                .map_err(failed)?;
+        let source = draft.plan.connection.source(0);
+        let limit = patience(connect_patience_ns(draft, is_traced));
+        let mut link = Link::connect(backend, source, &draft.endpoint, limit).map_err(failed)?;
         result.step("connect", started, link.now());
         if let Some(config) = &draft.tls {
             link.complete_handshake(config).map_err(failed)?;
@@ -231,20 +227,13 @@ impl OnBackend for Attempt<'_> {
         if !may_send {
             return Ok(None);
         }
-        link.wait_at_most(response_patience_ns(draft, is_traced));
+        link.set_patience(patience(response_patience_ns(draft, is_traced)));
         let response = match version {
-            HttpPlan::Http2(http2) => {
-                let request = Arc::new(draft.request.request(draft.plan.target.scheme.as_str()));
-                let exchange = if is_traced { debug::http2 } else { streams::exchange };
-                exchange(&mut link, draft, (&request, http2), started, result)
-            }
             HttpPlan::WebSocket(websocket) => {
                 upgrade::exchange(&mut link, draft, websocket, started, result)
             }
-            HttpPlan::Http10 | HttpPlan::Http11 if is_traced => {
-                debug::http1(&mut link, draft, started, result)
-            }
-            HttpPlan::Http10 | HttpPlan::Http11 => exchange(&mut link, draft, started, result),
+            _ if is_traced => debug::exchange(&mut link, draft, version, started, result),
+            _ => request::exchange(&mut link, draft, version, started, result),
         };
         let failed = |error| PreflightFailure::of_exchange(draft, &error, is_traced);
         let response = response.map_err(failed)?;
@@ -280,63 +269,17 @@ fn status_note(response: &Preflight) -> Option<Note> {
     Some(Note::new("preflight_status", text))
 }
 
-/// Sends the request over HTTP/1, and describes its response.
-fn exchange<B: Backend>(
-    link: &mut Link<B>,
-    draft: &Draft,
-    started: Nanos,
-    result: &mut PreflightResult,
-) -> io::Result<Preflight> {
-    result.sent += 1;
-    link.send(draft.request.bytes())?;
-    let mut protocol = Http1::new(1);
-    let interest = draft.expectations.as_ref().map_or(Interest::Status, |it| it.interest());
-    protocol.set_interest(interest, &draft.body_budget);
-    protocol.request(draft.request.traits());
-    let (mut received, mut responses) = (Vec::new(), Vec::new());
-    while responses.is_empty() && received.len() < READ_MAX_BYTES {
-        let bytes = link.receive()?;
-        let read = match bytes.len() {
-            0 => protocol.end_of_stream(&mut responses),
-            _ => protocol.receive(&bytes, &mut responses),
-        };
-        received.extend_from_slice(&bytes);
-        result.has_events = begins_events(&received);
-        if responses.is_empty() && result.has_events {
-            break;
-        }
-        if responses.is_empty() {
-            read.map_err(io::Error::other)?;
-            if bytes.is_empty() {
-                return Err(io::Error::other("the connection was closed before a response"));
-            }
-        }
-    }
-    let elapsed_ns = link.now().since(started);
-    let body_bytes = responses.first().map(|response| response.body_bytes);
-    if let (Some(checks), Some(response)) = (&draft.expectations, responses.first()) {
-        let missed = match interest {
-            Interest::Status => checks.check_first(&ReceivedResponse::of_status(response.status)),
-            Interest::Head | Interest::Body => checks.check_first(&protocol.response(0)),
-        };
-        result.checked = Some(missed.map_or(Ok(()), Err));
-    }
-    let response = describe(&received, body_bytes, &protocol, elapsed_ns)?;
-    let text = String::from_utf8_lossy(&received).to_ascii_lowercase();
-    let is_plain = draft.tls.is_none() && response.status == 400;
-    result.blames_scheme = is_plain && (text.contains("https") || text.contains("ssl"));
-    Ok(response)
-}
-
 /// True if the target responds to the beginning of a TLS handshake with a record of TLS. It is
 /// checked only once a request without TLS has failed.
 fn speaks_tls(draft: &Draft) -> bool {
-    weir_io::open(Engine::Epoll, one_connection(), Hello(draft)).unwrap_or(false)
-}
-
-/// The options of a backend with one connection.
-fn one_connection() -> BackendOptions {
-    BackendOptions { clock: Clock::start(), connections: 1, backends: 1, waker: None }
+    let source = draft.plan.connection.source(0);
+    let limit = patience(response_patience_ns(draft, false));
+    let received = Link::open(source, &draft.endpoint, limit).and_then(|mut link| {
+        link.send(&HELLO)?;
+        link.receive()
+    });
+    // An alert or a handshake message (RFC 8446 §5.1).
+    received.is_ok_and(|bytes| matches!(bytes[..], [0x15 | 0x16, 3, ..]))
 }
 
 /// A ClientHello of TLS 1.2 (RFC 5246 §7.4.1.2) with one cipher and no extension: a server responds
@@ -352,30 +295,15 @@ const HELLO: [u8; 50] = {
     hello
 };
 
-/// Sends a ClientHello on whatever backend it gets.
-struct Hello<'a>(&'a Draft);
-
-impl OnBackend for Hello<'_> {
-    type Output = bool;
-
-    fn run<B: Backend>(self, mut backend: B) -> bool {
-        let until = backend.now().after(response_patience_ns(self.0, false));
-        let received =
-            Link::connect(backend, self.0.plan.connection.source(0), &self.0.endpoint, until)
-                .and_then(|mut link| {
-                    link.send(&HELLO)?;
-                    link.receive()
-                });
-        // An alert or a handshake message (RFC 8446 §5.1).
-        received.is_ok_and(|bytes| matches!(bytes[..], [0x15 | 0x16, 3, ..]))
-    }
-}
-
 fn reason(error: &io::Error, patience_ns: u64) -> String {
     match is_late(error) {
         true => format!("timeout after {}", units::exact_duration(patience_ns)),
         false => error.to_string(),
     }
+}
+
+fn patience(most_ns: u64) -> Patience {
+    Patience::new(Duration::from_nanos(most_ns), &Hurry::default())
 }
 
 /// Returns the longest time until the connection is open: that of the user for `--debug`.

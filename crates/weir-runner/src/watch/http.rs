@@ -1,16 +1,16 @@
-//! A small HTTP/1.1 client beside the load: blocking, with a limit of each exchange, on one
-//! connection that stays open. It counts the requests, because a watched server counts them too.
+//! Pages beside the load, over HTTP/1.1: blocking, with a limit of each exchange, on one connection
+//! that stays open. Requests are counted, because a watched server counts them too.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
 use anyhow::Result;
-use weir_http::{BodyBudget, Http1, Interest, RequestTraits};
-use weir_io::Endpoint;
+use weir_http::{BodyBudget, Http1, Interest, RequestTraits, SingleExchange};
+use weir_io::{Endpoint, Epoll};
 use weir_tls::TlsConfig;
 
-use super::channel::{Channel, in_words};
-use crate::patience::Patience;
+use crate::link::{Link, is_late};
+use crate::patience::{Over, Patience, text_of};
 use crate::prepare::tls;
 use crate::spec::TlsSpec;
 use crate::spec::credentials;
@@ -69,7 +69,7 @@ pub(crate) struct Site {
     tls: Option<TlsConfig>,
     /// Empty until the host is resolved.
     pub(crate) addresses: Vec<SocketAddr>,
-    channel: Option<Channel>,
+    link: Option<Link<Epoll>>,
     /// Requests so far.
     pub(super) sent: u64,
 }
@@ -87,8 +87,7 @@ impl Site {
         let userinfo = userinfo.filter(|userinfo| !userinfo.is_empty());
         let authorization =
             userinfo.map(|userinfo| credentials::basic(&credentials::decoded(userinfo)));
-        let (addresses, channel) = (Vec::new(), None);
-        Ok(Site { url, authorization, tls, addresses, channel, sent: 0 })
+        Ok(Site { url, authorization, tls, addresses: Vec::new(), link: None, sent: 0 })
     }
 
     /// Resolves the host.
@@ -121,32 +120,26 @@ impl Site {
         request: &[u8],
         patience: &Patience,
     ) -> io::Result<(u16, Vec<u8>)> {
-        let mut channel = match self.channel.take().and_then(Channel::if_open) {
-            Some(channel) => channel,
+        let mut link = match self.link.take().and_then(Link::if_idle) {
+            Some(link) => link,
             None => self.connect(patience)?,
         };
+        link.set_patience(patience.clone());
         self.sent += 1;
-        channel.send(request, patience)?;
-        let mut response = PageResponse::default();
-        let mut bytes = Vec::new();
-        loop {
-            // Also if the bytes never pause.
-            patience.left().map_err(in_words)?;
-            channel.receive(&mut bytes, patience)?;
-            if let Some((status, body, is_kept)) = response.receive(&bytes)? {
-                self.channel = is_kept.then_some(channel);
-                return Ok((status, body));
-            }
-            bytes.clear();
-        }
+        let mut exchange = exchange_of(request);
+        let ended = link.exchange(&mut exchange, |exchange, _, _| is_too_much(exchange));
+        ended.map_err(|error| in_words(error, patience))?;
+        let (status, body) = page_of(&exchange)?;
+        self.link = exchange.is_reusable().then_some(link);
+        Ok((status, body))
     }
 
-    fn connect(&self, patience: &Patience) -> io::Result<Channel> {
+    fn connect(&self, patience: &Patience) -> io::Result<Link<Epoll>> {
         let authority = self.url.authority();
         let mut failure = io::Error::other(format!("{authority} has no address"));
         for address in &self.addresses {
-            match Channel::connect(address, self.tls.as_ref(), patience) {
-                Ok(channel) => return Ok(channel),
+            match self.connect_to(address, patience) {
+                Ok(link) => return Ok(link),
                 Err(error) => {
                     let text = format!("cannot connect to {authority}: {error}");
                     failure = io::Error::new(error.kind(), text);
@@ -155,55 +148,67 @@ impl Site {
         }
         Err(failure)
     }
-}
 
-/// A response that arrives.
-struct PageResponse {
-    protocol: Http1,
-    received: usize,
-}
-
-impl Default for PageResponse {
-    fn default() -> PageResponse {
-        let mut protocol = Http1::new(1);
-        protocol.set_interest(Interest::Body, &BodyBudget::new(RESPONSE_MAX_BYTES));
-        protocol.request(RequestTraits::default());
-        PageResponse { protocol, received: 0 }
+    /// Connects, and performs the handshake of TLS. The connection may move to another thread, as
+    /// that of a watch does, because epoll has no state of the thread.
+    fn connect_to(&self, address: &SocketAddr, patience: &Patience) -> io::Result<Link<Epoll>> {
+        patience.left().map_err(words_of)?;
+        let link = Link::open(None, &Endpoint::Tcp(*address), patience.clone());
+        let mut link = link.map_err(|error| match is_late(&error) {
+            true => io::Error::new(ErrorKind::TimedOut, "connection timed out"),
+            false => error,
+        })?;
+        link.require_close_notify();
+        if let Some(config) = &self.tls {
+            link.complete_handshake(config).map_err(|error| in_words(error, patience))?;
+        }
+        Ok(link)
     }
 }
 
-impl PageResponse {
-    /// Receives the next bytes; none are the end of the stream. Returns status and body once the
-    /// response is complete, and true if the connection can carry another request.
-    fn receive(&mut self, bytes: &[u8]) -> io::Result<Option<(u16, Vec<u8>, bool)>> {
-        let (protocol, mut events) = (&mut self.protocol, Vec::new());
-        let read = match bytes {
-            [] => protocol.end_of_stream(&mut events),
-            bytes => protocol.receive(bytes, &mut events),
-        };
-        self.received += bytes.len();
-        if protocol.interim_responses() > INTERIM_MAX {
-            let count = format!("more than {INTERIM_MAX} interim responses (1xx)");
-            return Err(io::Error::other(count + " before the final one"));
+/// Returns the exchange of the bytes of a request, which keeps the page.
+fn exchange_of(request: &[u8]) -> SingleExchange {
+    let mut protocol = Http1::new(1);
+    protocol.set_interest(Interest::Body, &BodyBudget::new(RESPONSE_MAX_BYTES));
+    SingleExchange::http1(protocol, request.into(), RequestTraits::default())
+}
+
+/// True if the response is longer than any page.
+fn is_too_much(exchange: &SingleExchange) -> bool {
+    let is_long = exchange.progress().received_bytes > RESPONSE_MAX_BYTES;
+    is_long || exchange.interim_responses() > INTERIM_MAX
+}
+
+/// Returns the status and the body of the response.
+///
+/// # Errors
+/// When it is too long.
+fn page_of(exchange: &SingleExchange) -> io::Result<(u16, Vec<u8>)> {
+    if exchange.interim_responses() > INTERIM_MAX {
+        let count = format!("more than {INTERIM_MAX} interim responses (1xx)");
+        return Err(io::Error::other(count + " before the final one"));
+    }
+    match exchange.response() {
+        Some(response) if exchange.progress().is_complete && !response.is_cut => {
+            Ok((response.status, response.body.to_vec()))
         }
-        let Some(event) = events.first() else {
-            read.map_err(io::Error::other)?;
-            if bytes.is_empty() {
-                return Err(io::Error::other("the connection was closed before a response"));
-            }
-            return if self.received > RESPONSE_MAX_BYTES { Err(too_long()) } else { Ok(None) };
-        };
-        let response = protocol.response(0);
-        let is_kept = !event.closes && read.is_ok() && !bytes.is_empty();
-        match response.is_cut {
-            true => Err(too_long()),
-            false => Ok(Some((event.status, response.body.to_vec(), is_kept))),
-        }
+        _ => Err(io::Error::other("the response is longer than 16 MiB")),
     }
 }
 
-fn too_long() -> io::Error {
-    io::Error::other("the response is longer than 16 MiB")
+/// The error of an exchange, which names the limit that it has reached.
+fn in_words(error: io::Error, patience: &Patience) -> io::Error {
+    match patience.left() {
+        Err(over) if is_late(&error) => words_of(over),
+        _ => error,
+    }
+}
+
+fn words_of(over: Over) -> io::Error {
+    io::Error::other(match over {
+        Over::Late(limit) => format!("no complete response within {}", text_of(limit)),
+        Over::Signal => over.to_string(),
+    })
 }
 
 #[cfg(test)]
@@ -212,53 +217,22 @@ mod tests {
     use crate::spec::InputFile;
 
     #[test]
-    fn responses_end_where_their_framing_says() {
-        // Each in one piece and byte by byte, and then the end of the stream.
-        let check = |text: &str, expected: Option<(&str, bool)>| {
-            for piece in [text.len(), 1] {
-                let mut response = PageResponse::default();
-                let mut pieces = text.as_bytes().chunks(piece).chain([&b""[..]]);
-                let found = pieces.find_map(|bytes| response.receive(bytes).transpose());
-                let found = found.and_then(Result::ok);
-                let found = found
-                    .map(|(_, body, is_kept)| (String::from_utf8(body).expect("text"), is_kept));
-                let expected = expected.map(|(body, is_kept)| (body.to_owned(), is_kept));
-                assert_eq!(found, expected, "{text}");
-            }
-        };
-        check("HTTP/1.1 200 OK\r\n", None);
-        let with_length = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
-        check(with_length, None);
-        check(&format!("{with_length}ab"), None);
-        check(&format!("{with_length}abc"), Some(("abc", true)));
-        check(&format!("HTTP/1.1 100 Continue\r\n\r\n{with_length}abc"), Some(("abc", true)));
-        check("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nab", Some(("ab", false)));
-        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-        check(&format!("{chunked}2\r\nab\r\n1;x=y\r\nc\r\n"), None);
-        check(&format!("{chunked}2\r\nab\r\n1;x=y\r\nc\r\n0\r\n\r\n"), Some(("abc", true)));
-        check(&format!("{chunked}zz\r\n"), None);
-    }
-
-    #[test]
-    fn interim_responses_have_a_limit() {
+    fn responses_have_limits() {
         let interim = |count| "HTTP/1.1 100 Continue\r\n\r\n".repeat(count);
         let last = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na";
-        let receive = |text: String| PageResponse::default().receive(text.as_bytes());
-        assert!(receive(interim(16) + last).expect("allowed").is_some());
+        let receive = |text: String| {
+            let mut exchange = exchange_of(b"");
+            exchange.receive(text.as_bytes(), 0).expect("valid");
+            (is_too_much(&exchange), page_of(&exchange).map_err(|error| error.to_string()))
+        };
+        assert_eq!(receive(interim(16) + last), (false, Ok((200, b"a".to_vec()))));
+        let error = "more than 16 interim responses (1xx) before the final one".to_owned();
         for text in [interim(17), interim(17) + last] {
-            let error = receive(text).expect_err("too many").to_string();
-            assert_eq!(error, "more than 16 interim responses (1xx) before the final one");
+            assert_eq!(receive(text), (true, Err(error.clone())));
         }
-    }
-
-    #[test]
-    fn responses_have_a_limit() {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 1 << 25);
-        let mut response = PageResponse::default();
-        response.receive(head.as_bytes()).expect("a head");
-        let piece = vec![b'a'; 1 << 20];
-        let error = (0..32).find_map(|_| response.receive(&piece).err()).expect("too long");
-        assert_eq!(error.to_string(), "the response is longer than 16 MiB");
+        let error = "the response is longer than 16 MiB".to_owned();
+        assert_eq!(receive(head + &"a".repeat(1 << 24)), (true, Err(error)));
     }
 
     #[test]

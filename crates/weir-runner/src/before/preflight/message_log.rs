@@ -42,7 +42,8 @@ impl MessageLog {
         messages: impl Iterator<Item = ReceivedMessage>,
         method: Option<&Method>,
         trace: &mut ExchangeTrace,
-        (started, now): (Nanos, Nanos),
+        started: Nanos,
+        now: Nanos,
     ) -> bool {
         let log = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut contents = log.drain(..);

@@ -2,25 +2,26 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use weir_grpc::{MethodName, Reflection, ReflectionVersion, Schema, SchemaError};
 use weir_http::grpc::{GrpcStatus, messages_of, push_message};
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{
-    BodyBudget, Interest, Multiplexed, Prepared, ReceivedResponse, Request, StreamEventKind,
+    BodyBudget, Interest, Multiplexed, Prepared, ReceivedResponse, Request, SingleExchange,
 };
-use weir_io::{Backend, BackendOptions, Clock, Engine, OnBackend};
 use weir_text::setting::{GRPC, GRPC_BINARY, GRPC_PROTO};
 
-use super::link::Link;
+use crate::link::Link;
 use crate::observer::Silent;
+use crate::patience::{Hurry, Patience};
 use crate::prepare::grpc::{SchemaPeer, add_call_headers};
 use crate::prepare::server_wait::ServerWait;
 use crate::spec::RunSpec;
 
-/// Timeout of all calls together, in nanoseconds.
-const PATIENCE_NS: u64 = 5_000_000_000;
+/// Timeout of all calls together.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Most memory for responses, in bytes.
 const SCHEMA_BYTES_MAX: usize = 64 << 20;
@@ -34,12 +35,7 @@ const UNIMPLEMENTED: GrpcStatus = GrpcStatus(12);
 /// When the server cannot be reached, has no reflection, or no such service.
 pub(crate) fn load(spec: &RunSpec, peer: &SchemaPeer<'_>, method: &MethodName) -> Result<Schema> {
     let wait = ServerWait::new(&spec.target);
-    let attempt = || {
-        let options =
-            BackendOptions { clock: Clock::start(), connections: 1, backends: 1, waker: None };
-        weir_io::open(Engine::Epoll, options, SchemaAttempt { peer, method }).unwrap_or_else(Err)
-    };
-    let loaded = wait.retry(attempt, &mut Silent).map_err(|error| {
+    let loaded = wait.retry(|| attempt(peer, method), &mut Silent).map_err(|error| {
         let text = format!("no schema from {}: {error}", peer.endpoint);
         wait.give_up(text, &format!("give it with {GRPC_PROTO}"))
     })?;
@@ -59,50 +55,45 @@ enum SchemaRefusal {
     Status(GrpcStatus),
 }
 
-/// One attempt on its own connection.
-struct SchemaAttempt<'a> {
-    peer: &'a SchemaPeer<'a>,
-    method: &'a MethodName,
-}
-
-impl OnBackend for SchemaAttempt<'_> {
-    type Output = io::Result<Result<Schema, SchemaRefusal>>;
-
-    fn run<B: Backend>(self, mut backend: B) -> Self::Output {
-        let SchemaAttempt { peer, method } = self;
-        let until = backend.now().after(PATIENCE_NS);
-        let mut link = Link::connect(backend, peer.source, peer.endpoint, until)?;
-        if let Some(config) = peer.tls {
-            link.complete_handshake(config)?;
-        }
-        let mut client = H2Client::new(1, &H2Options::default());
-        client.set_interest(Interest::Body, &BodyBudget::new(SCHEMA_BYTES_MAX));
-        client.open(link.now().0);
-        for version in ReflectionVersion::ALL {
-            let mut reflection = Reflection::new(&method.service);
-            let mut is_known = true;
-            while let Some(message) = reflection.request() {
-                let request = request(peer, &version.method(), &message)?;
-                let CallResponse { status, messages } = call(&mut link, &mut client, &request)?;
-                match status {
-                    GrpcStatus::OK => {}
-                    UNIMPLEMENTED => {
-                        is_known = false;
-                        break;
-                    }
-                    status => return Ok(Err(SchemaRefusal::Status(status))),
-                }
-                let message = messages.first().map_or(&[][..], Vec::as_slice);
-                if let Err(error) = reflection.receive(message) {
-                    return Ok(Err(SchemaRefusal::Schema(error)));
-                }
-            }
-            if is_known {
-                return Ok(reflection.finish().map_err(SchemaRefusal::Schema));
-            }
-        }
-        Ok(Err(SchemaRefusal::NoReflection))
+/// Loads the schema once, on a connection of its own.
+fn attempt(
+    peer: &SchemaPeer<'_>,
+    method: &MethodName,
+) -> io::Result<Result<Schema, SchemaRefusal>> {
+    let patience = Patience::new(PATIENCE, &Hurry::default());
+    let mut link = Link::open(peer.source, peer.endpoint, patience)?;
+    if let Some(config) = peer.tls {
+        link.complete_handshake(config)?;
     }
+    let mut client = H2Client::new(1, &H2Options::default());
+    client.set_interest(Interest::Body, &BodyBudget::new(SCHEMA_BYTES_MAX));
+    let mut exchange = SingleExchange::http2(client, link.now().0);
+    for version in ReflectionVersion::ALL {
+        let mut reflection = Reflection::new(&method.service);
+        let mut is_known = true;
+        while let Some(message) = reflection.request() {
+            exchange.request(&request(peer, &version.method(), &message)?);
+            link.exchange(&mut exchange, |_, _, _| false)?;
+            let response = exchange.response().expect("the exchange is complete");
+            let CallResponse { status, messages } = CallResponse::of(&response)?;
+            match status {
+                GrpcStatus::OK => {}
+                UNIMPLEMENTED => {
+                    is_known = false;
+                    break;
+                }
+                status => return Ok(Err(SchemaRefusal::Status(status))),
+            }
+            let message = messages.first().map_or(&[][..], Vec::as_slice);
+            if let Err(error) = reflection.receive(message) {
+                return Ok(Err(SchemaRefusal::Schema(error)));
+            }
+        }
+        if is_known {
+            return Ok(reflection.finish().map_err(SchemaRefusal::Schema));
+        }
+    }
+    Ok(Err(SchemaRefusal::NoReflection))
 }
 
 /// Returns the request of a call with one message.
@@ -134,47 +125,5 @@ impl CallResponse {
         let messages = messages_of(response.head, response.body, SCHEMA_BYTES_MAX);
         let messages = messages.map_err(|fault| io::Error::other(fault.to_string()))?;
         Ok(CallResponse { status, messages })
-    }
-}
-
-/// Sends a request, and waits for its response.
-fn call<B: Backend>(
-    link: &mut Link<B>,
-    client: &mut H2Client,
-    request: &Arc<Request>,
-) -> io::Result<CallResponse> {
-    let (mut is_sent, mut events) = (false, Vec::new());
-    loop {
-        if !is_sent && client.capacity() > 0 {
-            client.request(request, link.now().0);
-            is_sent = true;
-        }
-        let mut out = Vec::new();
-        client.poll_transmit(&mut out);
-        if !out.is_empty() {
-            link.send(&out)?;
-        }
-        let bytes = link.receive()?;
-        client.receive(&bytes, link.now().0, &mut events).map_err(io::Error::other)?;
-        for event in events.drain(..) {
-            match event.kind {
-                StreamEventKind::Began { .. } => {}
-                StreamEventKind::Response { .. } => {
-                    let response = CallResponse::of(&client.response(0));
-                    client.forget_responses();
-                    return response;
-                }
-                StreamEventKind::Failed(error) => return Err(io::Error::other(error)),
-                StreamEventKind::Reset(reason) => {
-                    return Err(io::Error::other(format!("stream reset: {}", reason.name)));
-                }
-                StreamEventKind::Returned => {
-                    return Err(io::Error::other("the server refused the request"));
-                }
-            }
-        }
-        if bytes.is_empty() {
-            return Err(io::Error::other("the connection was closed before a response"));
-        }
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use weir_engine::{Job, ObserverFactory};
-use weir_http::Http1;
+use weir_http::{ExchangeProgress, SingleExchange};
 use weir_io::Nanos;
 use weir_result::document::Preflight;
 use weir_result::{HttpPlan, MissExample, Note};
@@ -11,10 +11,6 @@ use weir_result::{HttpPlan, MissExample, Note};
 use super::trace::ExchangeTrace;
 use crate::prepare::draft::Draft;
 use crate::prepare::messages::PreparedMessages;
-
-/// Maximum bytes of a response that are read. The length of a longer body is in the head, or not
-/// needed.
-pub(super) const READ_MAX_BYTES: usize = 1 << 20;
 
 /// The result of the preflight.
 #[derive(Debug, Default)]
@@ -51,6 +47,18 @@ impl PreflightResult {
         }
     }
 
+    /// Takes over what an exchange over HTTP has come to, and checks its response.
+    pub(super) fn take(&mut self, draft: &Draft, exchange: &SingleExchange) {
+        let progress = exchange.progress();
+        self.sent += u64::from(progress.is_sent);
+        self.returned += u64::from(progress.is_returned);
+        self.has_events = exchange.is_event_stream();
+        let response = exchange.response().filter(|_| progress.is_complete);
+        let checked = draft.expectations.as_ref().zip(response.as_ref());
+        let missed = checked.map(|(checks, response)| checks.check_first(response));
+        self.checked = missed.map(|missed| missed.map_or(Ok(()), Err));
+    }
+
     /// Returns the job of a draft with the server's choices.
     pub(crate) fn job(&self, draft: &Draft, observers: Vec<ObserverFactory>) -> Job {
         // Without a connection the load reports its failure, with either version.
@@ -64,34 +72,27 @@ impl PreflightResult {
     }
 }
 
-/// Describes the final response head among the received bytes.
+/// Describes the response of an exchange as far as it has come, until `now`.
+///
+/// # Errors
+/// When its head is incomplete.
 pub(super) fn describe(
-    received: &[u8],
-    body_bytes: Option<u64>,
-    protocol: &Http1,
-    elapsed_ns: u64,
+    exchange: &SingleExchange,
+    started: Nanos,
+    now: Nanos,
 ) -> io::Result<Preflight> {
-    let mut rest = received;
-    while let Some(head) = weir_http::read_head(rest).map_err(io::Error::other)? {
-        if (100..200).contains(&head.status) {
-            rest = &rest[head.bytes..];
-            continue;
-        }
-        let text = |name| head.header(name).map(|value| String::from_utf8_lossy(value).into());
-        let unread = protocol.discardable();
-        return Ok(Preflight {
-            status: head.status,
-            http_version: head.version.to_owned(),
-            server: text("server"),
-            location: text("location"),
-            // The length of a body that is too long to read is in the head.
-            body_bytes: body_bytes.or_else(|| {
-                let is_known = (1..u64::MAX).contains(&unread);
-                is_known.then(|| unread + (rest.len() - head.bytes) as u64)
-            }),
-            address: String::new(),
-            elapsed_ns,
-        });
-    }
-    Err(io::Error::other("the response head is incomplete"))
+    let head = exchange.head();
+    let head = head.ok_or_else(|| io::Error::other("the response head is incomplete"))?;
+    let text = |name| head.header(name).map(|value| String::from_utf8_lossy(value).into());
+    let ExchangeProgress { begun_ns, is_complete, .. } = exchange.progress();
+    let begun = begun_ns.filter(|_| !is_complete && head.version == "HTTP/2");
+    Ok(Preflight {
+        status: head.status,
+        http_version: if head.status == 101 { "WebSocket" } else { head.version }.to_owned(),
+        server: text("server"),
+        location: text("location"),
+        body_bytes: exchange.body_bytes(),
+        address: String::new(),
+        elapsed_ns: begun.map_or(now, Nanos).since(started),
+    })
 }

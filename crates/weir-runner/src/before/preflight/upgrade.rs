@@ -5,17 +5,17 @@ use std::io;
 use std::sync::Arc;
 
 use weir_http::ws::WsClient;
-use weir_http::{Head, Multiplexed, ProtocolError, StreamEvent, read_head};
+use weir_http::{ExchangeError, Head, ProtocolError, SingleExchange};
 use weir_io::{Backend, Nanos};
 use weir_result::WebSocketPlan;
 use weir_result::document::Preflight;
 use weir_text::setting::HEADER;
 use weir_text::{brief, units};
 
-use super::link::{Link, is_late};
 use super::message_log::MESSAGES_MAX;
-use super::result::PreflightResult;
+use super::result::{PreflightResult, describe};
 use super::trace::ExchangeTrace;
+use crate::link::{ExchangeStep, Link, is_late};
 use crate::prepare::draft::Draft;
 use crate::prepare::websocket;
 
@@ -64,14 +64,36 @@ impl UpgradeFault {
         UpgradeFault(format!("the server's 101 is no upgrade to WebSocket: {fault}"))
     }
 
+    /// Returns the fault because of which a connection did not get open; `None` if the server has
+    /// accepted no upgrade.
+    fn of_failure(
+        error: &io::Error,
+        exchange: &SingleExchange,
+        draft: &Draft,
+        websocket: WebSocketPlan,
+    ) -> Option<UpgradeFault> {
+        let head = exchange.head()?;
+        match error.get_ref().and_then(|cause| cause.downcast_ref()) {
+            Some(ExchangeError::Upgrade(error)) => {
+                Some(UpgradeFault::of_head(*error, &head, websocket))
+            }
+            Some(error) => UpgradeFault::of_close(error),
+            None if is_late(error) => {
+                let first = match draft.first_message {
+                    Some(_) => "no message followed the first one",
+                    None => "the server sent no message",
+                };
+                Some(UpgradeFault(format!("{first}, so that the connection is never open")))
+            }
+            None => None,
+        }
+    }
+
     /// Returns the fault of a connection that the server closed; `None` if it did not.
-    fn of_close(client: &WsClient) -> Option<UpgradeFault> {
-        let reason = client.goaway()?.name;
-        let text = brief(&format!("{reason} {}", client.goaway_text()));
-        Some(UpgradeFault(format!(
-            "the server ended the connection (Close frame: {})",
-            text.trim()
-        )))
+    fn of_close(error: &ExchangeError) -> Option<UpgradeFault> {
+        let ExchangeError::Ended { frame, reason } = error else { return None };
+        let text = format!("the server ended the connection ({frame}: {})", brief(reason));
+        Some(UpgradeFault(text))
     }
 }
 
@@ -90,150 +112,112 @@ pub(super) fn exchange<B: Backend>(
     let first = draft.first_message.as_ref();
     let mut options = websocket::options(&draft.plan, websocket, &draft.request, first);
     options.keeps_messages = result.trace.is_some();
-    let mut client = WsClient::new(1, &Arc::new(options), link.now().0);
-    client.open(link.now().0);
-    let upgrade = link.transmit(&mut client)?;
-    result.trace.iter_mut().for_each(|trace| trace.sent_http1(&upgrade));
-    result.step("upgrade sent", started, link.now());
-    let (mut received, mut events, mut response) = (Vec::new(), Vec::new(), None);
-    loop {
-        let bytes = link.receive().map_err(|error| match response {
-            Some(_) if is_late(&error) => silent(draft),
-            _ => error,
-        })?;
-        let now = link.now();
-        result.step("first byte", started, now);
-        let read = client.receive(&bytes, now.0, &mut events);
-        if response.is_none() {
-            received.extend_from_slice(&bytes);
-            if let Some(head) = final_head(&received).map_err(io::Error::other)? {
-                result.trace.iter_mut().for_each(|trace| trace.upgraded(&head));
-                result.step("upgraded", started, now);
-                let described = describe(&head, now.since(started));
-                match read {
-                    // Another status than 101 is shown as that of any response.
-                    _ if head.status != 101 => return Ok(described),
-                    Err(error) => {
-                        return Err(io::Error::other(UpgradeFault::of_head(
-                            error, &head, websocket,
-                        )));
-                    }
-                    Ok(()) => {}
-                }
-                response = Some(described);
-                if let (Some(trace), Some(first)) = (&mut result.trace, &draft.first_message) {
-                    trace.message(started, now, true, first);
+    let now_ns = link.now().0;
+    let client = WsClient::new(1, &Arc::new(options), now_ns);
+    let mut exchange = SingleExchange::upgrade(client, now_ns);
+    let ended = link.exchange(&mut exchange, |exchange, step, now| {
+        match step {
+            ExchangeStep::Sent(bytes) => {
+                let trace = result.trace.as_mut().filter(|trace| trace.request.is_empty());
+                trace.into_iter().for_each(|trace| trace.sent_http1(bytes));
+                result.step("upgrade sent", started, now);
+            }
+            ExchangeStep::Received => {
+                result.step("first byte", started, now);
+                if let Some(trace) = &mut result.trace {
+                    show(trace, exchange, draft, started, now);
                 }
             }
         }
-        result.trace.iter_mut().for_each(|trace| show(trace, &client, started, now));
-        read.map_err(io::Error::other)?;
-        link.transmit(&mut client)?;
-        if let Some(fault) = UpgradeFault::of_close(&client) {
-            return Err(io::Error::other(fault));
-        }
-        if let Some(response) = response.take_if(|_| client.is_open()) {
-            if let Some(trace) = &mut result.trace {
-                converse(link, draft, &mut client, started, trace)?;
-            }
-            // Its server may answer the Close frame, which nothing waits for.
-            client.close();
-            link.transmit(&mut client)?;
-            return Ok(response);
-        }
-        if bytes.is_empty() {
-            return Err(io::Error::other("the connection was closed before a response"));
-        }
+        false
+    });
+    if let Err(error) = ended {
+        let fault = UpgradeFault::of_failure(&error, &exchange, draft, websocket);
+        return Err(fault.map_or(error, io::Error::other));
     }
+    let begun = Nanos(exchange.progress().begun_ns.unwrap_or(started.0));
+    let response = describe(&exchange, started, begun)?;
+    if response.status == 101 {
+        if let Some(trace) = &mut result.trace {
+            converse(link, draft, &mut exchange, started, trace)?;
+        }
+        // Its server may answer the Close frame, which nothing waits for.
+        exchange.close();
+        link.transmit(&mut exchange)?;
+    }
+    Ok(response)
 }
 
 /// Sends the run's message, unless it has none, and shows what the server sends until the echo.
 fn converse<B: Backend>(
     link: &mut Link<B>,
     draft: &Draft,
-    client: &mut WsClient,
+    exchange: &mut SingleExchange,
     started: Nanos,
     trace: &mut ExchangeTrace,
 ) -> io::Result<()> {
-    let within = units::exact_duration(draft.plan.load.timeout_ns);
     let is_idle = draft.plan.is_idle();
-    if !is_idle {
-        let request = Arc::new(draft.request.request(draft.plan.target.scheme.as_str()));
-        client.request(&request, link.now().0);
-        link.transmit(client)?;
-        trace.message(started, link.now(), true, request.body());
+    match is_idle {
+        true => exchange.listen(),
+        false => {
+            let request = draft.request.request(draft.plan.target.scheme.as_str());
+            exchange.request(&Arc::new(request));
+        }
     }
-    let mut events: Vec<StreamEvent> = Vec::new();
-    while !events.iter().any(|event| event.kind.is_last()) {
-        if trace.messages.len() >= MESSAGES_MAX {
+    let mut is_shown = false;
+    let ended = link.exchange(exchange, |exchange, step, now| {
+        match (step, exchange.requested()) {
+            (ExchangeStep::Received, _) => show(trace, exchange, draft, started, now),
+            (ExchangeStep::Sent(_), Some(request)) if exchange.progress().is_sent && !is_shown => {
+                trace.message(started, now, true, request.body());
+                is_shown = true;
+            }
+            (ExchangeStep::Sent(_), _) => {}
+        }
+        trace.messages.len() >= MESSAGES_MAX && !exchange.progress().is_complete
+    });
+    let within = units::exact_duration(draft.plan.load.timeout_ns);
+    match ended {
+        Ok(()) if exchange.progress().is_complete => trace.step("echo", started, link.now()),
+        Ok(()) => {
             trace.remarks.push(format!("more than {MESSAGES_MAX} messages: the rest is not shown"));
-            return Ok(());
         }
-        let bytes = match link.receive() {
-            Err(error) if is_late(&error) && is_idle => {
-                trace.remarks.push(format!("listened for {within}"));
-                return Ok(());
-            }
-            Err(error) if is_late(&error) => {
-                trace.problem = Some(format!("no echo within {within}"));
-                return Ok(());
-            }
-            read => read?,
-        };
-        let now = link.now();
-        let read = client.receive(&bytes, now.0, &mut events);
-        show(trace, client, started, now);
-        read.map_err(io::Error::other)?;
-        link.transmit(client)?;
-        if let Some(fault) = UpgradeFault::of_close(client) {
-            trace.problem = Some(fault.to_string());
-            return Ok(());
+        Err(error) if is_late(&error) && is_idle => {
+            trace.remarks.push(format!("listened for {within}"));
         }
-        if bytes.is_empty() {
-            return Err(io::Error::other("the connection was closed without a Close frame"));
+        Err(error) if is_late(&error) => trace.problem = Some(format!("no echo within {within}")),
+        Err(error) => {
+            let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+            match cause.and_then(UpgradeFault::of_close) {
+                Some(fault) => trace.problem = Some(fault.to_string()),
+                None if cause == Some(&ExchangeError::Closed) => {
+                    let text = "the connection was closed without a Close frame";
+                    return Err(io::Error::other(text));
+                }
+                None => return Err(error),
+            }
         }
     }
-    trace.step("echo", started, link.now());
     Ok(())
 }
 
-/// Adds the messages of the last call to a trace.
-fn show(trace: &mut ExchangeTrace, client: &WsClient, started: Nanos, now: Nanos) {
-    for content in client.received() {
-        trace.message(started, now, false, content);
-    }
-}
-
-/// The error of a server that accepts the upgrade and then sends no message.
-fn silent(draft: &Draft) -> io::Error {
-    let first = match draft.first_message {
-        Some(_) => "no message followed the first one",
-        None => "the server sent no message",
-    };
-    io::Error::other(UpgradeFault(format!("{first}, so that the connection is never open")))
-}
-
-/// Returns the head of the final response, or of the upgrade.
-fn final_head(received: &[u8]) -> Result<Option<Head<'_>>, ProtocolError> {
-    let mut rest = received;
-    while let Some(head) = read_head(rest)? {
-        if head.status >= 200 || head.status == 101 {
-            return Ok(Some(head));
+/// Shows what the last bytes completed: the response to the upgrade, and messages.
+fn show(
+    trace: &mut ExchangeTrace,
+    exchange: &SingleExchange,
+    draft: &Draft,
+    started: Nanos,
+    now: Nanos,
+) {
+    if let Some(head) = exchange.head().filter(|_| trace.response.is_empty()) {
+        trace.upgraded(&head);
+        trace.step("upgraded", started, now);
+        let is_accepted = head.status == 101 && exchange.progress().fault.is_none();
+        if let Some(first) = draft.first_message.as_ref().filter(|_| is_accepted) {
+            trace.message(started, now, true, first);
         }
-        rest = &rest[head.bytes..];
     }
-    Ok(None)
-}
-
-fn describe(head: &Head<'_>, elapsed_ns: u64) -> Preflight {
-    let text = |name| head.header(name).map(|value| String::from_utf8_lossy(value).into());
-    Preflight {
-        status: head.status,
-        http_version: if head.status == 101 { "WebSocket" } else { head.version }.to_owned(),
-        server: text("server"),
-        location: text("location"),
-        body_bytes: None,
-        address: String::new(),
-        elapsed_ns,
+    for content in exchange.contents() {
+        trace.message(started, now, false, content);
     }
 }
