@@ -28,11 +28,11 @@ pub fn judge(unjudged: Unjudged) -> Document {
     document.stationarity = stationarity::of_all(&document);
     bounds::qualify(&mut document);
     document.verdict = verdict(&document);
-    let (verdicts, knees) = (stages::verdicts(&document), knee::of_all(&document));
-    let found = verdicts.into_iter().zip(knees);
-    for (stage, (verdict, knee)) in document.stages.iter_mut().zip(found) {
-        (stage.verdict, stage.knee) = (verdict, knee);
-    }
+    let verdicts = stages::verdicts(&document);
+    document.stages.iter_mut().zip(verdicts).for_each(|(stage, verdict)| stage.verdict = verdict);
+    // Stages of connections have none.
+    let knees = knee::of_all(&document);
+    document.stages.iter_mut().zip(knees).for_each(|(stage, knee)| stage.knee = knee);
     document
 }
 

@@ -129,7 +129,8 @@ fn limit_of(document: &Document, index: usize, stage: &StageSection) -> Limit {
         return Limit::default();
     }
     let of_whole = |limit: Limit| Limit { text: format!("over the run: {}", limit.text), ..limit };
-    if whole.by == LimitedBy::ClientCpu {
+    // A closed loop has no plan that a stage could meet.
+    if whole.by == LimitedBy::ClientCpu || !document.plan.load.is_open_loop() {
         return of_whole(whole.clone());
     }
     if has_met_rate(stage) && backlog_before(document, index) <= edge(stage) {
@@ -255,7 +256,7 @@ fn grade_of(
 mod tests {
     use super::*;
     use weir_result::document::Results;
-    use weir_result::{DueTimes, Outcomes, Plan};
+    use weir_result::{Arrivals, DueTimes, Outcomes, Plan};
 
     /// A stage of `planned` requests with these outcomes.
     fn stage(planned: u64, outcomes: Outcomes) -> StageSection {
@@ -321,7 +322,7 @@ mod tests {
             let text = stages.iter().map(|of| format!("1s@{}", of.planned_rps));
             let text = text.collect::<Vec<_>>().join(",");
             let stages_of_load = weir_result::parse_stages(&text).expect("stages");
-            let due = DueTimes::in_stages(stages_of_load, weir_result::Arrivals::Uniform);
+            let due = DueTimes::in_stages(stages_of_load, Arrivals::Uniform);
             let plan = Plan::default().with_load(|load| load.due = Some(due));
             let mut document = Document { plan, stages, ..Document::default() };
             let verdicts = verdicts(&document);
@@ -358,12 +359,24 @@ mod tests {
         let limit = |before: u64, backlog: u64, completed: u64| {
             let first = with(before, 1_000);
             let second = with(backlog, completed);
-            let document = Document { stages: vec![first, second], ..Document::default() };
+            let mut document = Document { stages: vec![first, second], ..Document::default() };
+            let one = "1".parse().expect("a rate");
+            document.plan.load.due = Some(DueTimes::constant(one, Arrivals::Uniform));
             verdicts(&document).remove(1).expect("requests").limit.by
         };
         assert_eq!(limit(2, 2, 998), LimitedBy::Rate);
         for (before, backlog, completed) in [(3, 0, 1_003), (0, 3, 1_000), (0, 0, 997)] {
             assert_eq!(limit(before, backlog, completed), LimitedBy::Unknown);
         }
+    }
+
+    #[test]
+    fn a_stage_of_connections_has_the_limit_of_the_run() {
+        let results = Results { completed: 10, ..stage(10, ok(10)).results };
+        let stages = vec![StageSection { results, ..StageSection::default() }];
+        let mut document = Document { stages, ..Document::default() };
+        document.verdict.limit = Limit { by: LimitedBy::Server, text: "why".to_owned() };
+        let limit = verdicts(&document).remove(0).expect("requests").limit;
+        assert_eq!((limit.by, limit.text.as_str()), (LimitedBy::Server, "over the run: why"));
     }
 }

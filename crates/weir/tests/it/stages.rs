@@ -172,6 +172,7 @@ fn connections_come_and_leave_by_plan() {
             document.accounting.planned
         );
         assert_eq!(stages[1].load, "200 ms with 9 connections", "{ran}");
+        assert!(stages.iter().all(|stage| stage.verdict.is_some()), "{ran}");
         ran.assert_says("closed loop in 3 stages");
         ran.assert_says("up to 9 connections");
         ran.assert_says("as planned 8 came and 7 left");
