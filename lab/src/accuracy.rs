@@ -116,7 +116,8 @@ pub(crate) fn interop_options(options: &[&str]) -> Result<Vec<String>> {
         let names = || INTEROP.map(|(server, _)| server).join(", ");
         known.map(|(_, id)| *id).with_context(|| format!("no server {name}; there are {}", names()))
     };
-    let (mut options, mut only) = (options.to_vec(), None);
+    let mut options = options.to_vec();
+    let mut only = None;
     if let Some(at) = options.iter().position(|option| *option == "--only") {
         ensure!(at + 1 < options.len(), "no servers named; use --only NAME,NAME");
         only = options.drain(at..at + 2).next_back();

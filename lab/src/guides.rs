@@ -87,7 +87,8 @@ impl Rig {
     /// Returns a page with the output of its commands.
     fn renewed(&self, page: &str) -> Result<String> {
         let mut renewed = String::new();
-        let (mut output, mut servers) = (None, Vec::new());
+        let mut output = None;
+        let mut servers = Vec::new();
         let mut lines = page.lines();
         while let Some(line) = lines.next() {
             let block = line.strip_prefix("```").filter(|language| !language.is_empty());

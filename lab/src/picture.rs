@@ -91,7 +91,9 @@ text { font: 14px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace }
 
 /// The words of a line with their columns.
 fn pieces(line: &str) -> Vec<Piece> {
-    let (mut pieces, mut class, mut column) = (Vec::new(), "plain", 0);
+    let mut pieces = Vec::new();
+    let mut class = "plain";
+    let mut column = 0;
     for (index, part) in line.split('\x1b').enumerate() {
         let text = match part.split_once('m') {
             Some((code, text)) if index > 0 => {

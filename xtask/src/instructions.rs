@@ -110,7 +110,8 @@ fn build() -> Result<Vec<PathBuf>> {
 
 /// Returns the instructions per request of one scenario.
 fn per_request(valgrind: &Path, program: &Path, name: &str) -> Result<f64> {
-    let (once, twice) = (count(valgrind, program, name, 1)?, count(valgrind, program, name, 2)?);
+    let once = count(valgrind, program, name, 1)?;
+    let twice = count(valgrind, program, name, 2)?;
     ensure!(twice.1 > once.1, "{name}: twice the span has no more requests");
     Ok((twice.0 - once.0) as f64 / (twice.1 - once.1) as f64)
 }
@@ -138,7 +139,8 @@ fn output(command: &mut Command) -> Result<(String, String)> {
     let shown = show(command);
     let output = command.output().with_context(|| format!("failed to start `{shown}`"))?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    let (written, reported) = (text(output.stdout), text(output.stderr));
+    let written = text(output.stdout);
+    let reported = text(output.stderr);
     ensure!(output.status.success(), "`{shown}` ended with {}: {reported}", output.status);
     Ok((written, reported))
 }

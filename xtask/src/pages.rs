@@ -48,7 +48,8 @@ pub(crate) fn updated(
         Some(text) => Entry::from_json(&text).with_context(|| format!("failed to read {path}")),
         None => Ok(Entry::default()),
     };
-    let (defaults, others) = (entry(PERFORMANCE.file("defaults"))?, entry(ACCURACY.file("V26"))?);
+    let defaults = entry(PERFORMANCE.file("defaults"))?;
+    let others = entry(ACCURACY.file("V26"))?;
     let Some((before, rest)) = readme.split_once(BEGIN) else { return Ok(None) };
     let Some((_, after)) = rest.split_once(END) else { return Ok(None) };
     Ok(Some(format!("{before}{BEGIN}{}{END}{after}", table(&defaults, &others))))

@@ -80,7 +80,8 @@ fn need(row: &'static str, purpose: &str) -> Option<Need> {
         panic!("failed to read `{row}`");
     };
     let names = |purposes: &str| purposes.split(' ').any(|name| name == purpose);
-    let (is_required, packages) = (names(required_by), packages.split_whitespace().collect());
+    let is_required = names(required_by);
+    let packages = packages.split_whitespace().collect();
     (is_required || names(wanted_by)).then_some(Need { program, reason, is_required, packages })
 }
 
@@ -118,7 +119,8 @@ fn is_there(program: &str) -> bool {
 /// Installs a package from PyPI in an environment of its own in the build directory, unless it is
 /// there.
 fn install_python(name: &str, version: &str) -> Result<()> {
-    let (environment, package) = (tools_dir()?.join(name), format!("{name}=={version}"));
+    let environment = tools_dir()?.join(name);
+    let package = format!("{name}=={version}");
     let python = environment.join("bin/python");
     let mut probe = Command::new(&python);
     let is_there =

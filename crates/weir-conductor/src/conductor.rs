@@ -118,7 +118,8 @@ impl TrialRunner for Conductor<'_> {
         let (least, most) = trials_planned(study);
         // Trials that count for nothing have numbers too.
         let lost = (study.trials.len() - study.measured().count()) as u32;
-        let (least, most) = (least + lost, most + lost);
+        let least = least + lost;
+        let most = most + lost;
         let name = match study.cells.len() {
             0 | 1 => String::new(),
             _ => self.variant(upcoming).cell.name.clone(),

@@ -28,7 +28,8 @@ pub(crate) fn of_trial_ns(study: &Study, variants: &[Variant]) -> Option<u64> {
 pub fn of_study(study: &Study, variants: &[Variant]) -> String {
     let (least, most) = trials_planned(study);
     let made = study.measured().count() as u32;
-    let (least, most) = (least.saturating_sub(made), most.saturating_sub(made));
+    let least = least.saturating_sub(made);
+    let most = most.saturating_sub(made);
     let trials = match least == most {
         true => units::count(most.into()),
         false => format!("{} to {}", units::count(least.into()), units::count(most.into())),

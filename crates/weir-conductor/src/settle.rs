@@ -34,13 +34,15 @@ pub(crate) fn settle(
     let from = Instant::now();
     let is_interrupted = || interrupts.received().is_some();
     thread::sleep(PAUSE);
-    let (limit, port) = (ports() / 2, spec.target.port());
+    let limit = ports() / 2;
+    let port = spec.target.port();
     while time_wait(port) > limit && from.elapsed() < LONGEST && !is_interrupted() {
         thread::sleep(PAUSE);
     }
     let ports_are_free = time_wait(port) <= limit;
     let idle_from = Instant::now();
-    let (mut found, mut is_idle) = (None, true);
+    let mut found = None;
+    let mut is_idle = true;
     // A script's requests may change the target, so they are not sent between trials.
     if let Some(idle_ns) = idle_ns.filter(|_| spec.script.is_none()) {
         loop {

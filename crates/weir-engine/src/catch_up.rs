@@ -83,7 +83,8 @@ impl CatchUp {
                 return;
             }
             self.is_on = true;
-            let (from, sent_at) = (exchange.intended_at, exchange.sent_at);
+            let from = exchange.intended_at;
+            let sent_at = exchange.sent_at;
             self.current = Current { from, sent_at, ..Current::default() };
         }
         let current = &mut self.current;
@@ -154,7 +155,8 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn send(catch_up: &mut CatchUp, intended_ms: u64, sent_ms: u64, measured: u64) {
-        let (intended_at, sent_at) = (Nanos(intended_ms * MS), Nanos(sent_ms * MS));
+        let intended_at = Nanos(intended_ms * MS);
+        let sent_at = Nanos(sent_ms * MS);
         let exchange = Exchange { intended_at, sent_at, ..Exchange::NONE };
         catch_up.sent(&exchange, sent_at.since(intended_at), measured);
     }

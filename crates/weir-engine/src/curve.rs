@@ -45,7 +45,8 @@ impl Curve {
     /// # Panics
     /// If there are no stages.
     pub(crate) fn new(stages: &[Stage], warmup_ns: u64) -> Curve {
-        let (first, last) = (stages[0], stages[stages.len() - 1]);
+        let first = stages[0];
+        let last = stages[stages.len() - 1];
         let denominator = stages.iter().flat_map(|stage| [stage.from, stage.to]);
         let denominator = denominator.map(|rate| i128::from(rate.denominator)).fold(1, lcm);
         let mut curve = Curve { denominator, parts: Vec::with_capacity(stages.len() + 2) };
@@ -159,7 +160,8 @@ impl CurvePart {
 
     /// Returns the greatest t with 2·begin·t + (end − begin)·t²/length ≤ `more`.
     fn root(&self, more: i128) -> i128 {
-        let (begin, slope) = (self.begin as f64, (self.end - self.begin) as f64);
+        let begin = self.begin as f64;
+        let slope = (self.end - self.begin) as f64;
         let square = begin * begin + slope * more as f64 / self.length_ns as f64;
         let near = more as f64 / (begin + square.max(0.0).sqrt());
         // The root is exact to some nanoseconds; whole numbers decide.
@@ -192,7 +194,8 @@ impl CurvePart {
 }
 
 fn lcm(a: i128, b: i128) -> i128 {
-    let (mut x, mut y) = (a, b);
+    let mut x = a;
+    let mut y = b;
     while y != 0 {
         (x, y) = (y, x % y);
     }
@@ -215,10 +218,12 @@ mod tests {
 
     /// Λ at an offset as a number of arrivals, by the trapezium rule of each stage.
     fn arrivals(stages: &[Stage], offset_ns: u64) -> f64 {
-        let (mut sum, mut left) = (0.0, offset_ns as f64 / 1e9);
+        let mut sum = 0.0;
+        let mut left = offset_ns as f64 / 1e9;
         for stage in stages {
             let length = stage.duration_ns as f64 / 1e9;
-            let (from, to) = (stage.from.rps(), stage.to.rps());
+            let from = stage.from.rps();
+            let to = stage.to.rps();
             let within = left.min(length);
             let now = from + (to - from) * within / length;
             sum += (from + now) / 2.0 * within;

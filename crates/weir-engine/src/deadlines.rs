@@ -161,7 +161,8 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) % limit
         };
-        let (mut deadlines, mut expected) = (Deadlines::new(MANY), vec![Nanos::MAX; MANY as usize]);
+        let mut deadlines = Deadlines::new(MANY);
+        let mut expected = vec![Nanos::MAX; MANY as usize];
         for round in 0..20_000 {
             let conn = below(u64::from(MANY)) as u32;
             let at = Nanos(round + below(500));

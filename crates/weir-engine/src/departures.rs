@@ -98,7 +98,8 @@ impl DepartureCounts {
 
     fn look_up(&mut self, at: Nanos) {
         let ms = at.since(self.t0) / MILLISECOND_NS;
-        let (span, within) = (ms / self.period_ms, ms % self.period_ms);
+        let span = ms / self.period_ms;
+        let within = ms % self.period_ms;
         let bin = (span * SPAN_MS + within) as usize;
         self.bin = (within < SPAN_MS && bin < self.sent.len()).then_some(bin);
         self.bin_from = self.t0.after(ms * MILLISECOND_NS);

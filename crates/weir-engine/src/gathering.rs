@@ -140,7 +140,9 @@ mod tests {
     /// Runs `turns` turns. Without coalescing each delivers 5 responses of 7 µs each; with it, 20
     /// of `many_ns` each. Returns the share of turns with coalescing.
     fn share_of_many(gathering: &mut Gathering, turns: u32, many_ns: u64) -> f64 {
-        let (mut now, mut responses, mut many) = (Nanos::ZERO, 5, 0);
+        let mut now = Nanos::ZERO;
+        let mut responses = 5;
+        let mut many = 0;
         for _ in 0..turns {
             let is_many = gathering.turned(now, responses, 100).is_some();
             responses = if is_many { 20 } else { 5 };
@@ -191,7 +193,8 @@ mod tests {
     fn chance_decides_nothing() {
         // One pair in three is distorted by something else.
         let mut gathering = Gathering::new();
-        let (few, mut won) = (Block { since: Nanos(0), length_ns: 100, responses: 100 }, 0);
+        let few = Block { since: Nanos(0), length_ns: 100, responses: 100 };
+        let mut won = 0;
         for pair in 0..300 {
             gathering.block = Block { responses: if pair % 3 == 0 { 50 } else { 100 }, ..few };
             gathering.compared(few);

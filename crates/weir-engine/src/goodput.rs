@@ -98,7 +98,8 @@ impl Gap {
     /// Returns the gap between a message and the next, by the times of their reads and of their
     /// arrivals.
     pub(crate) fn new(before: (Nanos, Arrival), next: (Nanos, Arrival)) -> Gap {
-        let ((read_before_at, before), (read_at, next)) = (before, next);
+        let (read_before_at, before) = before;
+        let (read_at, next) = next;
         Gap {
             measured_ns: read_at.since(read_before_at),
             stamped_ns: next.latest.since(before.latest),
@@ -208,7 +209,9 @@ impl MessageProgress {
 
     /// Returns the times of the response to `exchange` that ended at `at`.
     fn times(&self, exchange: &Exchange, at: Nanos, reading: TimeReading) -> ResponseTimes {
-        let (first, last, sent_at) = (self.first, self.last, exchange.sent_at);
+        let first = self.first;
+        let last = self.last;
+        let sent_at = exchange.sent_at;
         let due_at = exchange.intended_at;
         // Without messages the end of the response has no stamp.
         let end = if self.count == 0 { Arrival { earliest: sent_at, latest: at } } else { last };

@@ -182,7 +182,9 @@ mod tests {
     fn all_of_them_count() {
         let found = stops(&[(900, 990), (1_100, 1_150), (1_400, 1_600), (1_900, 2_000)], 0);
         let longest_at_ns = 400 * MS as i64;
-        let (count, longest_ns, sum) = (3, 200 * MS, 350 * MS);
+        let count = 3;
+        let longest_ns = 200 * MS;
+        let sum = 350 * MS;
         let expected =
             Stops { count, longest_ns, longest_at_ns, effective_ns: sum, window_ns: sum };
         assert_eq!(found, expected);

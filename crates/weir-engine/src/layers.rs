@@ -163,7 +163,8 @@ impl Layers {
         *has_stepped |= session.is_handshaking();
         let read = session.receive(bytes, plain);
         session.take_output(output);
-        let (is_handshaking, is_closed) = (session.is_handshaking(), session.is_closed());
+        let is_handshaking = session.is_handshaking();
+        let is_closed = session.is_closed();
         let has_ended_handshake = !is_handshaking && self.step(conn) == Some(LayerStep::Tls);
         Decrypted { read, has_ended_handshake, is_closed }
     }

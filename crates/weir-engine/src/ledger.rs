@@ -147,7 +147,9 @@ impl Ledger {
         };
         self.recorder.completed(exchange, outcome, at, exchanges);
         if let Some(Observed { place, kernel }) = observed {
-            let (conn, exchange, messages) = (place.conn, *exchange, None);
+            let conn = place.conn;
+            let exchange = *exchange;
+            let messages = None;
             let completion = Completion { conn, exchange, outcome, at, messages, kernel };
             self.observe(place, completion);
         }
@@ -247,15 +249,18 @@ impl Ledger {
         let Ledger { judge, mut recorder, connections, messages, mut observers, .. } = self;
         recorder.slices.measures_messages = messages.is_some();
         let missed = recorder.take_missed();
-        let (timeline, left) = (recorder.timeline, schedule.clone());
+        let timeline = recorder.timeline;
+        let left = schedule.clone();
         let mut measurements = recorder.finish(&mut schedule, shed, planned, phases, live);
         measurements.missed = missed;
         judge.into_iter().for_each(|judge| judge.finish(&mut measurements));
         connections.finish(&mut measurements);
         messages.iter().for_each(|messages| messages.finish(&mut measurements));
-        let (count, given_up_at) = (measurements.outcomes.never_sent, planned.unsent_until);
+        let count = measurements.outcomes.never_sent;
+        let given_up_at = planned.unsent_until;
         if count > 0 {
-            let (schedule, timeline) = (&left, &timeline);
+            let schedule = &left;
+            let timeline = &timeline;
             observers.never_sent(&NeverSent { schedule, shed, timeline, count, given_up_at });
         }
         observers.finish(&mut measurements);
@@ -303,7 +308,10 @@ impl Ledger {
         outcome: Outcome,
         at: Nanos,
     ) {
-        let (conn, exchange, messages, kernel) = (place.conn, *exchange, None, None);
+        let conn = place.conn;
+        let exchange = *exchange;
+        let messages = None;
+        let kernel = None;
         let completion = Completion { conn, exchange, outcome, at, messages, kernel };
         self.observe(place, completion);
     }

@@ -131,7 +131,8 @@ impl<R> Listed<R> {
         let Some(fields) = self.requests[usize::from(row)].fields.as_mut() else {
             return Ok(None);
         };
-        let (seed, index) = (self.list.seed, turn.index());
+        let seed = self.list.seed;
+        let index = turn.index();
         if let Some(numbered) = &mut fields.numbered {
             let values = Values { seed, index, row: &[] };
             return Ok(Some(numbered.render(values, &fields.template, fields.traits)));
@@ -145,7 +146,8 @@ impl<R> Listed<R> {
                 &mut self.long
             }
         };
-        let (values, batch) = (Values { seed, index, row }, &mut rendered.batch);
+        let values = Values { seed, index, row };
+        let batch = &mut rendered.batch;
         let is_as_long =
             fields.template.render_again(values, &mut batch.bytes, &mut rendered.places);
         if is_as_long && self.scheme.is_none() {

@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn only_time_inside_the_window_counts() {
-        let (timeline, mut count) = (timeline(), OccupancyCount::default());
+        let timeline = timeline();
+        let mut count = OccupancyCount::default();
         count.enter(&timeline, Nanos(50), 1);
         count.enter(&timeline, Nanos(150), 3);
         count.leave(&timeline, Nanos(50), Nanos(160), 1);
@@ -102,7 +103,8 @@ mod tests {
 
     #[test]
     fn the_order_within_a_batch_does_not_matter() {
-        let (timeline, mut count) = (timeline(), OccupancyCount::default());
+        let timeline = timeline();
+        let mut count = OccupancyCount::default();
         count.enter(&timeline, Nanos(110), 1);
         count.enter(&timeline, Nanos(130), 1);
         count.leave(&timeline, Nanos(110), Nanos(120), 1);
@@ -113,7 +115,8 @@ mod tests {
 
     #[test]
     fn a_lost_request_shows() {
-        let (timeline, mut count) = (timeline(), OccupancyCount::default());
+        let timeline = timeline();
+        let mut count = OccupancyCount::default();
         count.enter(&timeline, Nanos(110), 1);
         let occupancy = count.finish(&timeline, Nanos(200));
         assert_eq!((occupancy.integral_ns, occupancy.sum_ns), (90, 0));

@@ -74,7 +74,8 @@ impl Partition {
             return rank;
         }
         let per_cycle = u64::from(self.own_connections);
-        let (cycle, within) = (rank / per_cycle, rank % per_cycle);
+        let cycle = rank / per_cycle;
+        let within = rank % per_cycle;
         cycle * u64::from(self.connections) + u64::from(self.part) + within * u64::from(self.parts)
     }
 
@@ -93,9 +94,11 @@ impl Partition {
     /// Returns the sum of the indices of this part's first `rank` slots.
     fn sum_below(&self, rank: u64) -> u128 {
         let own = u128::from(self.own_connections);
-        let (cycles, within) = (u128::from(rank) / own, u128::from(rank) % own);
+        let cycles = u128::from(rank) / own;
+        let within = u128::from(rank) % own;
         let triangle = |n: u128| n * n.saturating_sub(1) / 2;
-        let (connections, parts) = (u128::from(self.connections), u128::from(self.parts));
+        let connections = u128::from(self.connections);
+        let parts = u128::from(self.parts);
         let first_of_cycles = own * connections * triangle(cycles) + within * cycles * connections;
         first_of_cycles
             + u128::from(self.part) * u128::from(rank)

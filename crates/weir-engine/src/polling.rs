@@ -179,7 +179,8 @@ mod tests {
         few_ns: u64,
         polled_ns: u64,
     ) -> f64 {
-        let (since, mut polled) = (*now, 0);
+        let since = *now;
+        let mut polled = 0;
         while now.0 < until_ns {
             let is_polling = polling.turned(*now, 1);
             let took_ns = if is_polling { polled_ns } else { few_ns };
@@ -191,7 +192,8 @@ mod tests {
 
     #[test]
     fn who_gains_by_polling_polls() {
-        let (mut polling, mut now) = (Polling::new(true), Nanos::ZERO);
+        let mut polling = Polling::new(true);
+        let mut now = Nanos::ZERO;
         let at_first = share(&mut polling, &mut now, SECOND_NS / 5, 20_000, 18_000);
         assert!(at_first > 0.7, "{at_first}");
         let later = share(&mut polling, &mut now, 20 * SECOND_NS, 20_000, 18_000);
@@ -202,7 +204,8 @@ mod tests {
     fn who_does_not_sleeps() {
         // A gain of one part in 100 is not worth a CPU.
         for polled_ns in [9_900, 11_000] {
-            let (mut polling, mut now) = (Polling::new(true), Nanos::ZERO);
+            let mut polling = Polling::new(true);
+            let mut now = Nanos::ZERO;
             let share = share(&mut polling, &mut now, 20 * SECOND_NS, 10_000, polled_ns);
             assert!(share > 0.0 && share < 0.03, "{share}");
         }
@@ -210,13 +213,15 @@ mod tests {
 
     #[test]
     fn what_no_longer_pays_is_given_up() {
-        let (mut polling, mut now) = (Polling::new(true), Nanos::ZERO);
+        let mut polling = Polling::new(true);
+        let mut now = Nanos::ZERO;
         share(&mut polling, &mut now, SECOND_NS, 20_000, 18_000);
         share(&mut polling, &mut now, 6 * SECOND_NS, 20_000, 22_000);
         let later = share(&mut polling, &mut now, 20 * SECOND_NS, 20_000, 22_000);
         assert!(later < 0.03, "{later}");
         // Nor does it where responses have become rare.
-        let (mut polling, mut now) = (Polling::new(true), Nanos::ZERO);
+        let mut polling = Polling::new(true);
+        let mut now = Nanos::ZERO;
         share(&mut polling, &mut now, SECOND_NS, 20_000, 18_000);
         share(&mut polling, &mut now, 6 * SECOND_NS, 200_000, 180_000);
         let later = share(&mut polling, &mut now, 20 * SECOND_NS, 200_000, 180_000);
@@ -225,14 +230,17 @@ mod tests {
 
     #[test]
     fn who_may_not_poll_never_does() {
-        let (mut polling, mut now) = (Polling::new(false), Nanos::ZERO);
+        let mut polling = Polling::new(false);
+        let mut now = Nanos::ZERO;
         assert_eq!(share(&mut polling, &mut now, 2 * SECOND_NS, 20_000, 10_000), 0.0);
     }
 
     #[test]
     fn workers_that_start_together_poll_together() {
         // One serves twice as many; what each finds differs, when it looks does not.
-        let (mut one, mut other, mut apart) = (Polling::new(true), Polling::new(true), 0);
+        let mut one = Polling::new(true);
+        let mut other = Polling::new(true);
+        let mut apart = 0;
         for turn in 0..1_000_000 {
             let now = Nanos(turn * 2_000);
             let is_resting = [&one, &other].map(|polling| polling.stage == PollingStage::Rest);
@@ -245,7 +253,8 @@ mod tests {
     #[test]
     fn chance_begins_nothing() {
         // Of two equal throughputs either is ahead in half of the pairs: 7 of 8 are rare.
-        let (mut polling, mut begun) = (Polling::new(true), 0);
+        let mut polling = Polling::new(true);
+        let mut begun = 0;
         let mut random = 1_u64;
         for _ in 0..1_000 {
             polling.wins = 0;

@@ -96,8 +96,10 @@ fn spans(stages: &[ConnectionStage], number: u32) -> Vec<Range<u64>> {
 
 /// Returns the offsets within one stage.
 fn span_in(stage: &ConnectionStage, number: u32) -> Range<u64> {
-    let (from, to) = (u128::from(stage.from), u128::from(stage.to));
-    let (length, number) = (u128::from(stage.duration_ns), u128::from(number));
+    let from = u128::from(stage.from);
+    let to = u128::from(stage.to);
+    let length = u128::from(stage.duration_ns);
+    let number = u128::from(number);
     let is_there = |connections: u128| number < connections;
     // The line reaches number + ½ at |2·number + 1 − 2·from| · length / (2·|to − from|).
     let crossing = |distance: u128, height: u128| (distance * length).div_ceil(2 * height) as u64;
@@ -164,7 +166,8 @@ mod tests {
         for stage in stages {
             if offset < from + stage.duration_ns {
                 let share = (offset - from) as f64 / stage.duration_ns as f64;
-                let (begin, end) = (f64::from(stage.from), f64::from(stage.to));
+                let begin = f64::from(stage.from);
+                let end = f64::from(stage.to);
                 return begin + (end - begin) * share;
             }
             from += stage.duration_ns;

@@ -64,7 +64,9 @@ mod tests {
     #[test]
     fn gaps_have_the_mean_and_variance_of_an_exponential() {
         let mut gaps = Gaps::new(42, Rate { numerator: 1_000, denominator: 1 });
-        let (mut last, mut sum, mut squares) = (0, 0.0, 0.0);
+        let mut last = 0;
+        let mut sum = 0.0;
+        let mut squares = 0.0;
         let n = 200_000;
         for _ in 0..n {
             let (_, offset) = gaps.next().expect("there is no last one");

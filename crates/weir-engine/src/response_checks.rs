@@ -39,7 +39,9 @@ impl ResponseChecks {
     pub fn of_all(expectations: Arc<Expectations>, body_max_bytes: usize) -> ResponseChecks {
         let rows = vec![expectations];
         let first_bodies = FirstBodies::new(1);
-        let (first, has_names, calls) = (0, false, None);
+        let first = 0;
+        let has_names = false;
+        let calls = None;
         ResponseChecks { rows, first, has_names, body_max_bytes, first_bodies, calls }
     }
 
@@ -53,7 +55,8 @@ impl ResponseChecks {
         body_max_bytes: usize,
     ) -> ResponseChecks {
         let first_bodies = FirstBodies::new(names.into());
-        let (has_names, calls) = (true, None);
+        let has_names = true;
+        let calls = None;
         ResponseChecks { rows, first, has_names, body_max_bytes, first_bodies, calls }
     }
 

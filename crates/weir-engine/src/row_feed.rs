@@ -168,7 +168,8 @@ fn start_reader(
 ) -> io::Result<(RowFeed, JoinHandle<()>)> {
     let blocks = (AHEAD_ROWS / BLOCK_ROWS / job.plan.own_threads() as usize).max(2);
     let (sender, receiver) = sync_channel(blocks);
-    let (job, control) = (Arc::clone(job), Arc::clone(control));
+    let job = Arc::clone(job);
+    let control = Arc::clone(control);
     let read = move || {
         if let Err(text) = send_rows(&job, worker, &sender) {
             control.list_failed(text, clock.now());
@@ -188,13 +189,15 @@ fn start_stream(
     // Rows go one by one: those of a slow stream must not wait for others.
     let ahead = (AHEAD_ROWS / job.plan.own_threads() as usize).max(STREAM_AHEAD_MIN);
     let end = Arc::new(AtomicU64::new(NO_END));
-    let (mut senders, mut feeds) = (vec![None; job.plan.threads as usize], Vec::new());
+    let mut senders = vec![None; job.plan.threads as usize];
+    let mut feeds = Vec::new();
     for worker in job.plan.own_workers() {
         let (sender, receiver) = sync_channel(ahead);
         senders[worker as usize] = Some(sender);
         feeds.push(RowFeed::new(receiver, Some(Arc::clone(&end))));
     }
-    let (job, control) = (Arc::clone(job), Arc::clone(control));
+    let job = Arc::clone(job);
+    let control = Arc::clone(control);
     let read = move || {
         let Some(list) = &job.list else { return };
         let owner = |index| job.partition(0).owner(index) as usize;

@@ -143,7 +143,9 @@ fn collect(
 ) -> Result<RunResults, RunError> {
     let mut finished =
         RunResults { measurements: Measurements::default(), scripts: Vec::new(), lost: Vec::new() };
-    let (mut sum, mut apart, mut failed) = (Measurements::default(), Vec::new(), None);
+    let mut sum = Measurements::default();
+    let mut apart = Vec::new();
+    let mut failed = None;
     while !waiting.is_empty() {
         match receiver.recv_timeout(LOOK_EVERY) {
             Ok(ended) => {
@@ -237,7 +239,8 @@ impl OnBackend for &mut WorkerThread {
     type Output = io::Result<Measurements>;
 
     fn run<B: Backend>(self, backend: B) -> io::Result<Measurements> {
-        let (live, script) = (self.live.take(), self.script.as_mut());
+        let live = self.live.take();
+        let script = self.script.as_mut();
         let input = WorkerInput { script, feed: self.feed.take() };
         run_with(&self.job, self.worker, &self.control, backend, live, input)
     }
@@ -259,7 +262,8 @@ impl WorkerThread {
 
     /// Runs the worker on the engine that the plan names.
     fn measure(&mut self) -> Result<Measurements, RunError> {
-        let (job, worker) = (&*self.job, self.worker);
+        let job = &*self.job;
+        let worker = self.worker;
         let waker = self.control.waker.clone();
         // A script may have files open and moves between threads with them, so its thread keeps the
         // shared descriptor table.

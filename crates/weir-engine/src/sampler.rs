@@ -57,7 +57,8 @@ mod tests {
     }
 
     fn samples(t1: u64, looks: &[(u64, u64)]) -> Vec<u64> {
-        let (mut sampler, timeline) = (Sampler::default(), timeline(t1));
+        let mut sampler = Sampler::default();
+        let timeline = timeline(t1);
         for (now, completed) in looks {
             assert!(sampler.due_at(&timeline) <= Nanos(*now), "at {now}");
             sampler.take(Nanos(*now), &timeline, *completed);

@@ -386,8 +386,8 @@ mod tests {
         for _ in 0..17 {
             schedule.take();
         }
-        let (mut slots, mut sum): (u64, u128) =
-            (17, walked[..17].iter().map(|ns| u128::from(*ns)).sum());
+        let mut slots: u64 = 17;
+        let mut sum: u128 = walked[..17].iter().map(|ns| u128::from(*ns)).sum();
         schedule.take_ranges(
             3_000_000_000,
             |ns| (ns / 700_000 + 1) * 700_000,

@@ -274,7 +274,8 @@ mod tests {
 
     #[test]
     fn the_warm_up_is_joined_to_no_part_of_the_window() {
-        let (start, t0) = (Nanos(SECOND_NS / 2), Nanos(4 * SECOND_NS));
+        let start = Nanos(SECOND_NS / 2);
+        let t0 = Nanos(4 * SECOND_NS);
         let timeline = Timeline { start, t0, t1: Nanos::MAX, drain_end: Nanos::MAX };
         let mut series = Series::new(&timeline, 1);
         let live = WorkerLive::new(0, None);

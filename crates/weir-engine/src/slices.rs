@@ -56,7 +56,8 @@ struct Cursor {
 /// Returns the offsets of the borders of slices: each stage has equal ones.
 fn borders(stages: &[StageSpan]) -> Vec<u64> {
     let each = (STAGED_SLICES / stages.len() as u64).clamp(1, SLICES);
-    let (mut borders, mut from_ns) = (vec![0], 0);
+    let mut borders = vec![0];
+    let mut from_ns = 0;
     for stage in stages {
         let count = each.min(stage.duration_ns);
         let border = |nth: u64| {
@@ -275,7 +276,8 @@ impl Slices {
         let t1 = timeline.t1.min(Nanos(t1_observed_ns.max(timeline.t0.0)));
         let mut slices: Vec<Slice> = Vec::new();
         for (index, tally) in self.slices.iter().enumerate() {
-            let (from, until) = (self.bound(index), self.bound(index + 1).min(t1));
+            let from = self.bound(index);
+            let until = self.bound(index + 1).min(t1);
             let SliceCounts { sent, completed, good, in_flight, backlog } = tally.counts;
             let Outcomes {
                 bad_response, transport_error, timed_out, in_flight_at_end, shed, ..
@@ -396,7 +398,8 @@ impl NamedTally {
     }
 
     pub(crate) fn finish(&self) -> NamedSlice {
-        let (ok, not_ok) = (Histogram::from(&self.ok), Histogram::from(&self.not_ok));
+        let ok = Histogram::from(&self.ok);
+        let not_ok = Histogram::from(&self.not_ok);
         let messages = self.messages.as_ref().map(|messages| messages.finish());
         NamedSlice { ok, not_ok, completed: self.completed, good: self.good, messages }
     }

@@ -336,7 +336,8 @@ fn of_script<L: Lane>(
     backend: &mut impl Backend,
 ) -> (Option<L::Request>, Varied<L::Request>) {
     let calls = script.calls;
-    let (is_learning, takes_connections) = (calls.response.is_some(), calls.takes_connections);
+    let is_learning = calls.response.is_some();
+    let takes_connections = calls.takes_connections;
     assert!(!(L::STREAMS && takes_connections), "a script that takes connections needs HTTP/1");
     // Streams leave room for other strings, in any order.
     let reserves = takes_connections || (!job.plan.load.is_open_loop() && !L::STREAMS);

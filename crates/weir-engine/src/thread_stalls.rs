@@ -39,7 +39,8 @@ impl ThreadStalls {
     /// `seen` the work done for it. Of earlier turns only the last one counts, from t0 on: it had
     /// to wake then.
     pub(crate) fn begin(&mut self, t0: Nanos, now: Nanos, usage: ThreadUsage, seen: WakeUps) {
-        let (gap_max_ns, gap_at) = (now.since(t0), t0);
+        let gap_max_ns = now.since(t0);
+        let gap_at = t0;
         let at_t0 = (usage, seen);
         *self = ThreadStalls { gap_max_ns, gap_at, t0, at_t0, ..ThreadStalls::default() };
     }
@@ -63,7 +64,8 @@ impl ThreadStalls {
     /// Returns the thread's usage in the window, with the longest stretch of all turns since its
     /// begin: in the drain a stop delays the responses that the window still awaits.
     pub(crate) fn usage(&self) -> WorkerUsage {
-        let (gap_max_ns, gap_at_ns) = (self.gap_max_ns, self.gap_at.since(self.t0));
+        let gap_max_ns = self.gap_max_ns;
+        let gap_at_ns = self.gap_at.since(self.t0);
         WorkerUsage { gap_max_ns, gap_at_ns, ..self.usage }
     }
 }

@@ -338,7 +338,8 @@ mod tests {
         // Responses arrive every 7 µs, or `loss_ns` later each if they are coalesced for long.
         let share_of_long = |loss_ns: u64| {
             let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
-            let (mut now, mut long) = (Nanos::ZERO, 0);
+            let mut now = Nanos::ZERO;
+            let mut long = 0;
             for _ in 0..20_000 {
                 let policy = waiting.policy(now, Nanos::MAX, 100);
                 let is_long = matches!(policy, WaitPolicy::Gather { within_ns: 20_001.., .. });
@@ -359,7 +360,8 @@ mod tests {
     fn attention(rate: u64, took_ns: u64) -> f64 {
         let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Hybrid, true);
         let gap_ns = 1_000_000_000 / rate;
-        let (mut now, mut awake_ns) = (Nanos::ZERO, 0);
+        let mut now = Nanos::ZERO;
+        let mut awake_ns = 0;
         for _ in 0..rate {
             now = now.after(gap_ns - took_ns);
             waiting.turned(now, WaitPolicy::Hybrid, 1);

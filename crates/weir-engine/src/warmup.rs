@@ -50,7 +50,8 @@ impl WarmupBoard {
     pub(crate) fn has_settled(&self, elapsed_ns: u64) -> bool {
         let complete = (elapsed_ns.saturating_sub(LATE_NS) / BIN_NS) as usize;
         let bins = &self.bins[..complete.min(self.bins.len())];
-        let (mut rates, mut times) = (Vec::new(), Vec::new());
+        let mut rates = Vec::new();
+        let mut times = Vec::new();
         for batch in bins.chunks_exact(BATCH) {
             let sum = |of: fn(&Bin) -> &AtomicU64| {
                 batch.iter().map(|bin| of(bin).load(Ordering::Relaxed)).sum::<u64>() as f64
@@ -119,7 +120,8 @@ mod tests {
 
     /// Returns the time at which a load with response times `time_ns` is detected as steady.
     fn settles_at(time_ns: impl Fn(u64) -> u64) -> Option<u64> {
-        let (board, mut warmup) = (WarmupBoard::new(60 * SECOND_NS), WarmupDetector::default());
+        let board = WarmupBoard::new(60 * SECOND_NS);
+        let mut warmup = WarmupDetector::default();
         let mut noise = 1_u64;
         (0..60_000).map(|step| step * 1_000_000).find(|at| {
             noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

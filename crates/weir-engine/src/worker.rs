@@ -301,7 +301,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
 
     /// Runs one turn of the loop; returns the time at its end.
     fn turn(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<Nanos> {
-        let (from, in_flight) = (self.turn.now, self.pool.shared.connections.counts.in_flight);
+        let from = self.turn.now;
+        let in_flight = self.pool.shared.connections.counts.in_flight;
         self.backend.wait(until, policy)?;
         self.check_window();
         if let Some(stop_at) = self.control.stop_requested() {
@@ -331,7 +332,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.make_ahead();
         self.stalls.turn(from, until, woken_at, self.turn.now);
         if self.pool.recorder().catch_up.is_on {
-            let (before, now) = (in_flight, self.turn.now);
+            let before = in_flight;
+            let now = self.turn.now;
             let in_flight = self.pool.shared.connections.counts.in_flight;
             let is_overdue = self.slots.has_due(self.timeline(), now);
             self.pool.recorder_mut().catch_up.follow(now, before, in_flight, is_overdue);
@@ -380,11 +382,14 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     /// Handles all pending events. Returns the time of the first event whose handling took long, by
     /// callbacks or a step of a handshake; [`Nanos::MAX`] if there was none.
     fn process_events(&mut self) -> Nanos {
-        let (mut events, mut handled, mut called_at) = (0, 0, Nanos::MAX);
+        let mut events = 0;
+        let mut handled = 0;
+        let mut called_at = Nanos::MAX;
         let in_flight = self.pool.shared.connections.counts.in_flight;
         while let Some(event) = self.backend.next() {
             events += 1;
-            let (conn, mut at) = (event.conn, event.at);
+            let conn = event.conn;
+            let mut at = event.at;
             self.turn.woken_at = self.turn.woken_at.min(at);
             let action = self.pool.handle(event);
             handled += 1;
@@ -517,12 +522,14 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.backend.submit();
         self.pool.shared.record_open_at_end();
         let mut now = Nanos(self.phases.tail_end_ns);
-        let (mut end, mut drained_at) = (self.timeline().drain_end, None);
+        let mut end = self.timeline().drain_end;
+        let mut drained_at = None;
         loop {
             // A stop request that was handled has set the drain's end.
             let stop_at = if self.stage.is_stopped { Nanos::MAX } else { self.control.stop_at() };
             let counts = &self.pool.shared.connections.counts;
-            let (in_flight, open) = (counts.in_flight, counts.open);
+            let in_flight = counts.in_flight;
+            let open = counts.open;
             let is_over = now >= end.min(stop_at);
             match drained_at {
                 None if in_flight == 0 || is_over => {

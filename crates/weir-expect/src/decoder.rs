@@ -196,7 +196,8 @@ fn inflate(body: &[u8], decoded: &mut Vec<u8>, limit: usize) -> io::Result<bool>
     let mut stream = Decompress::new(is_zlib(body));
     loop {
         let room = make_room(decoded, limit);
-        let (begin, before) = (decoded.len(), (stream.total_in(), stream.total_out()));
+        let begin = decoded.len();
+        let before = (stream.total_in(), stream.total_out());
         let input = &body[before.0 as usize..];
         decoded.resize(begin + room, 0);
         let status = stream.decompress(input, &mut decoded[begin..], FlushDecompress::None);

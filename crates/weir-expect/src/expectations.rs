@@ -32,7 +32,8 @@ impl Expectations {
         let of_common = status_of(common)?;
         let of_own = status_of(own)?;
         let of_grpc = |all| single(all, Expectation::is_of_grpc);
-        let (grpc_of_common, grpc_of_own) = (of_grpc(common)?, of_grpc(own)?);
+        let grpc_of_common = of_grpc(common)?;
+        let grpc_of_own = of_grpc(own)?;
         let replaced = of_common.filter(|_| of_own.is_some());
         let replaced_grpc = grpc_of_common.filter(|_| grpc_of_own.is_some());
         let is_replaced = |index| replaced == Some(index) || replaced_grpc == Some(index);
@@ -283,7 +284,8 @@ mod tests {
         expectations: &Expectations,
         response: &ReceivedResponse<'_>,
     ) -> Option<(MissKind, String, String)> {
-        let (mut decoder, first) = (BodyDecoder::new(1_000), FirstBodies::new(1));
+        let mut decoder = BodyDecoder::new(1_000);
+        let first = FirstBodies::new(1);
         let miss = expectations.check(response, &mut decoder, &first, 0).err()?;
         let MissExample { status, expected, found } =
             expectations.example(miss, response, &mut decoder);
@@ -428,7 +430,8 @@ mod tests {
     #[test]
     fn a_body_that_misses_something_else_is_none_that_others_are_compared_with() {
         let rules = expectations(&["same", "body~^[ab]$"]);
-        let (mut decoder, first) = (BodyDecoder::new(10), FirstBodies::new(2));
+        let mut decoder = BodyDecoder::new(10);
+        let first = FirstBodies::new(2);
         let mut check = |name: usize, body: &str, expected: Option<MissKind>| {
             let found =
                 rules.check(&response(200, "", body.as_bytes()), &mut decoder, &first, name);

@@ -80,7 +80,8 @@ impl Agent {
     /// Makes a free agent of a version of weir, with a number of CPUs to use and the name of its
     /// clock.
     pub fn new(version: impl Into<String>, cpus: u32, clock: impl Into<String>) -> Agent {
-        let (version, clock) = (version.into(), clock.into());
+        let version = version.into();
+        let clock = clock.into();
         Agent {
             version,
             cpus,
@@ -147,7 +148,8 @@ impl Agent {
     fn answer(&mut self, now_ns: u64, message: ToAgent) -> Vec<AgentAction> {
         match message {
             ToAgent::Probe { sent_ns } => {
-                let (received_ns, replied_ns) = (now_ns, now_ns);
+                let received_ns = now_ns;
+                let replied_ns = now_ns;
                 vec![AgentAction::Send(FromAgent::Clock { sent_ns, received_ns, replied_ns })]
             }
             ToAgent::Prepare(order) => self.prepare(now_ns, order),
@@ -276,7 +278,8 @@ impl Agent {
             self.last = Some(left.run);
             actions.push(AgentAction::Forget);
         }
-        let (step, heard_ns) = (Step::Preparing, now_ns);
+        let step = Step::Preparing;
+        let heard_ns = now_ns;
         self.work = Some(Work { run, step, heard_ns, begun_ns: None, stopped: None });
         actions.push(AgentAction::Prepare(order));
         actions
@@ -327,7 +330,8 @@ impl Work {
     /// The message that tells the step. It answers any question about it, so a repeated one is
     /// answered like the first.
     fn state(&self) -> FromAgent {
-        let (run, begun_ns) = (self.run.clone(), self.begun_ns);
+        let run = self.run.clone();
+        let begun_ns = self.begun_ns;
         match &self.step {
             Step::Preparing | Step::Loading => FromAgent::Working { run, begun_ns },
             Step::Refused(reason) => FromAgent::Refused { run, reason: reason.clone() },

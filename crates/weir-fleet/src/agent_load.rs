@@ -101,16 +101,19 @@ pub(crate) enum LoadEvent {
 impl AgentLoad {
     /// Prepares a part of a run.
     pub(crate) fn prepare(place: RunPlace, order: Order, runner: RunnerAtGate) -> AgentLoad {
-        let (gate, interrupts) = (StartGate::default(), Interrupts::default());
+        let gate = StartGate::default();
+        let interrupts = Interrupts::default();
         let http = Arc::new(OnceLock::new());
         let its_http = Arc::clone(&http);
         let (sender, ended) = channel();
-        let (its_gate, its_interrupts) = (gate.clone(), interrupts.clone());
+        let its_gate = gate.clone();
+        let its_interrupts = interrupts.clone();
         let carry_out = move || {
             let done = carry_out(&place, &order, its_http, &*runner(its_gate), &its_interrupts);
             let kept = done.and_then(|document| {
                 place.log.measured(&place.run, &document);
-                let (text, name) = (serde_json::to_vec(&document)?, result_of(&place.sender.agent));
+                let text = serde_json::to_vec(&document)?;
+                let name = result_of(&place.sender.agent);
                 place.bus.deliver(&place.run, &name, &text).context("the result is lost")
             });
             // An agent that has given the load up listens no more.

@@ -98,7 +98,8 @@ impl AgentLog {
             (None, Some(requests)) => format!(" for {} requests", units::count(requests)),
             (None, None) => String::new(),
         };
-        let (method, url) = (&plan.request.method, &plan.url);
+        let method = &plan.request.method;
+        let url = &plan.url;
         let connections = units::count(plan.load.connections.count().into());
         self.line(&format!(
             "run {run}: its share of {method} {url}{rate} on {connections} connections{length}"
@@ -108,7 +109,8 @@ impl AgentLog {
     /// Logs what a part sent.
     pub(crate) fn measured(&self, run: &str, document: &Document) {
         let accounting = &document.accounting;
-        let (sent, ok) = (units::count(accounting.sent.total), units::count(accounting.ok));
+        let sent = units::count(accounting.sent.total);
+        let ok = units::count(accounting.ok);
         self.line(&format!("run {run}: sent {sent} requests; {ok} of the measured ones were ok"));
     }
 

@@ -82,7 +82,8 @@ impl AgentProcess {
         let own = from_agent(&settings.name);
         let (bus, messages) = Bus::connect(&settings.bus, &settings.name, &[&subject, &own])?;
         let agent = Agent::new(&settings.version, settings.cpus, settings.clock.clone());
-        let (bus, load) = (Arc::new(bus), None);
+        let bus = Arc::new(bus);
+        let load = None;
         Ok(AgentProcess {
             settings,
             incarnation: incarnation(),
@@ -164,7 +165,9 @@ impl AgentProcess {
     /// Reports what has happened to the load.
     fn poll(&mut self, now_ns: u64) -> Vec<AgentAction> {
         let events = self.load.as_mut().map_or_else(Vec::new, |load| load.poll(now_ns));
-        let (agent, bus, name) = (&mut self.agent, &self.bus, &self.settings.name);
+        let agent = &mut self.agent;
+        let bus = &self.bus;
+        let name = &self.settings.name;
         let report = |event| match event {
             LoadEvent::Prepared(result) => agent.prepared(result),
             LoadEvent::Begun(at_ns) => {
@@ -229,7 +232,9 @@ impl AgentProcess {
             return;
         }
         let runner = Arc::clone(&settings.runner);
-        let (bus, run, log) = (Arc::clone(&self.bus), order.run.clone(), self.log.clone());
+        let bus = Arc::clone(&self.bus);
+        let run = order.run.clone();
+        let log = self.log.clone();
         let place = RunPlace { bus, run, sender, log };
         self.load = Some(AgentLoad::prepare(place, order, runner));
     }

@@ -50,7 +50,8 @@ impl Runner for ExaminingRunner {
 /// Makes the checks of `weir doctor` for a moment, and returns the problems of an agent's machine:
 /// the numbers of one that has any will be wrong.
 fn problems(agent: &str) -> Vec<Note> {
-    let (root, facts) = (Root::machine(), Facts::gather(None));
+    let root = Root::machine();
+    let facts = Facts::gather(None);
     let sample = Sample::over(&root, EXAMINED_FOR);
     let subject = ExaminedSystem { root: &root, facts: &facts, sample: &sample, target: None };
     let diagnosis = Diagnosis::of(&subject);

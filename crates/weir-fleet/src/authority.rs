@@ -43,7 +43,8 @@ impl Authority {
     /// When there is none.
     pub(crate) fn read(directory: &Path) -> Result<Authority> {
         let read = |name: &str| read_file(&directory.join(name));
-        let (pem, key) = (read(AUTHORITY)?, KeyPair::from_pem(&read(AUTHORITY_KEY)?)?);
+        let pem = read(AUTHORITY)?;
+        let key = KeyPair::from_pem(&read(AUTHORITY_KEY)?)?;
         // A certificate names its issuer, and no time of it.
         Ok(Authority { issuer: Issuer::new(own(Duration::ZERO)?, key), pem })
     }

@@ -360,7 +360,9 @@ impl Bus {
     /// # Errors
     /// When the bus does not answer, or the value is damaged.
     pub fn kept(&self, run: &str, name: &str) -> Result<Option<Vec<u8>>> {
-        let (mut value, mut number, mut count) = (Vec::new(), 0, 1);
+        let mut value = Vec::new();
+        let mut number = 0;
+        let mut count = 1;
         let mut known = String::new();
         while number < count {
             let subject = format!("weir.run.{run}.{name}.{number}");
@@ -400,7 +402,8 @@ impl Bus {
             let place = stream_of(run, agent_in(name));
             let stream = self.jetstream.get_stream_no_info(place).await?;
             let consumer = stream.create_consumer(config).await?;
-            let (mut payloads, mut bytes) = (Vec::new(), 0);
+            let mut payloads = Vec::new();
+            let mut bytes = 0;
             loop {
                 let known = payloads.len();
                 let mut some = consumer.fetch().max_messages(FETCHED).messages().await?;
@@ -472,7 +475,8 @@ fn refusal(text: &str, access: &BusAccess) -> anyhow::Error {
 /// Passes messages on, until there is no receiver.
 async fn pass_on(mut subscription: Subscriber, events: Inbox) {
     while let Some(message) = subscription.next().await {
-        let (subject, payload) = (message.subject.to_string(), message.payload.to_vec());
+        let subject = message.subject.to_string();
+        let payload = message.payload.to_vec();
         if !events.receive(BusEvent::Received { subject, payload }) {
             return;
         }

@@ -147,12 +147,14 @@ impl ClockEstimate {
     ) -> Option<Line> {
         let origin = lower(self.probes.first()?);
         let relative = |(x, y): (u64, u64)| {
-            let (x, y) = (difference(x, origin.0), difference(y, origin.1));
+            let x = difference(x, origin.0);
+            let y = difference(y, origin.1);
             (x as f64, (y - x) as f64)
         };
         let lower: Vec<_> = self.probes.iter().map(|probe| relative(lower(probe))).collect();
         let upper: Vec<_> = self.probes.iter().map(|probe| relative(upper(probe))).collect();
-        let (mut low, mut high) = (-DRIFT_MAX, DRIFT_MAX);
+        let mut low = -DRIFT_MAX;
+        let mut high = DRIFT_MAX;
         for (x_low, y_low) in &lower {
             for (x_high, y_high) in &upper {
                 let span = x_high - x_low;
@@ -219,7 +221,8 @@ mod tests {
     /// A probe sent at `at_ns` with those times on its two ways.
     fn probe(at_ns: u64, there_ns: u64, back_ns: u64, drift: f64) -> ClockProbe {
         let ahead = 777_777_000 * MS;
-        let (received, replied) = (at_ns + there_ns, at_ns + there_ns + 5_000);
+        let received = at_ns + there_ns;
+        let replied = at_ns + there_ns + 5_000;
         ClockProbe {
             sent_ns: at_ns,
             received_ns: clock(received, ahead, drift),

@@ -256,7 +256,8 @@ impl Coordinator {
             return;
         }
         if let FromAgent::Hello(hello) = message {
-            let (incarnation, hello) = (*incarnation, hello.clone());
+            let incarnation = *incarnation;
+            let hello = hello.clone();
             self.busy.remove(agent);
             self.present.insert(agent.clone(), Present { incarnation, hello, heard_ns: now_ns });
         }
@@ -306,8 +307,8 @@ impl Coordinator {
     /// Waits for the bus, and ends the run with what is known once it has been away for too long.
     fn await_bus(&mut self, now_ns: u64, from_ns: u64) -> Vec<CoordinatorAction> {
         let away_ns = now_ns.saturating_sub(from_ns);
-        let (is_loading, is_over) =
-            (matches!(self.phase, RunPhase::Loading { .. }), matches!(self.phase, RunPhase::Over));
+        let is_loading = matches!(self.phase, RunPhase::Loading { .. });
+        let is_over = matches!(self.phase, RunPhase::Over);
         let limit_ns = match (is_loading, self.is_interrupted) {
             (_, true) => SILENCE_NS,
             (true, false) => BUS_AWAY_NS,
@@ -336,7 +337,8 @@ impl Coordinator {
     /// Chooses the agents once enough are there.
     fn gather(&mut self, now_ns: u64, until_ns: u64) {
         self.present.retain(|_, present| now_ns.saturating_sub(present.heard_ns) <= SILENCE_NS);
-        let (version, run_agents) = (&self.settings.version, self.settings.agents as usize);
+        let version = &self.settings.version;
+        let run_agents = self.settings.agents as usize;
         let fits = |hello: &AgentFacts| hello.protocol == PROTOCOL && hello.version == *version;
         let usable = |(_, present): &(&String, &Present)| fits(&present.hello);
         let chosen: Vec<_> = self.present.iter().filter(usable).take(run_agents).collect();
@@ -425,7 +427,8 @@ impl Coordinator {
         let Some(span) = member.clock.agent_time(at_ns) else {
             return Some(format!("the clock of agent {agent} does not run evenly"));
         };
-        let (bound, most) = (span.bound_ns(), self.settings.clock_bound_ns);
+        let bound = span.bound_ns();
+        let most = self.settings.clock_bound_ns;
         (bound > most).then(|| {
             format!(
                 "the clock of agent {agent} is known to ±{} µs, and ±{} µs are needed",
@@ -560,9 +563,11 @@ impl Coordinator {
         let run = self.settings.run.clone();
         match self.phase {
             RunPhase::Preparing { .. } if member.progress == MemberProgress::Requested => {
-                let (part, http) = (member.part, self.members[0].http);
+                let part = member.part;
+                let http = self.members[0].http;
                 // The first one looks at the target, and its finding is an input of the others.
-                let (work, signature) = (self.work.clone(), None);
+                let work = self.work.clone();
+                let signature = None;
                 (part.index() == 1 || http.is_some()).then_some(ToAgent::Prepare(Order {
                     run,
                     part,

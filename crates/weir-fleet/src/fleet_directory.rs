@@ -47,7 +47,8 @@ impl FleetPlan {
         let authority = Authority::make(directory, self.valid)?;
         let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into_iter();
         let hosts = hosts.chain(self.hosts.iter().cloned()).collect();
-        let (server, purpose) = (directory.join(SERVER), ExtendedKeyUsagePurpose::ServerAuth);
+        let server = directory.join(SERVER);
+        let purpose = ExtendedKeyUsagePurpose::ServerAuth;
         authority.sign(&server, hosts, purpose, self.valid)?;
         let signing = KeyPair::generate_for(&PKCS_ED25519)?;
         let agents = self.agents.iter().map(|name| (Role::Agent, name.as_str()));
@@ -152,7 +153,8 @@ fn make_identity(
     signing: &KeyPair,
     valid: Duration,
 ) -> Result<()> {
-    let (place, name) = (fleet.join(&identity.name), domain_name(&identity.name));
+    let place = fleet.join(&identity.name);
+    let name = domain_name(&identity.name);
     authority.sign(&place, vec![name], ExtendedKeyUsagePurpose::ClientAuth, valid)?;
     match identity.role {
         Role::Coordinator => write(&place.join(SIGNING_KEY), &signing.serialize_pem())?,

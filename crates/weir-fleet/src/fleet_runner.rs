@@ -292,7 +292,8 @@ impl Runner for FleetRunner {
                 Some(watched)
             }
         };
-        let (link, notes) = (Rc::clone(&self.link), Vec::new());
+        let link = Rc::clone(&self.link);
+        let notes = Vec::new();
         let rows = self.settings.rows.clone();
         let abort = AbortWatch::new(conditions, local.plan());
         Ok(Box::new(FleetRun { link, gathered, spec, rows, watched, local, abort, notes }))
@@ -316,7 +317,8 @@ fn planned_for(
     // It was drawn here, and is the same on all machines.
     spec.is_seed_drawn = false;
     // One thread of each agent, or as many as its weight; and each thread has a connection.
-    let (agents, needed) = (hellos.len(), coordinator.threads_min());
+    let agents = hellos.len();
+    let needed = coordinator.threads_min();
     let connections = spec.load.connections.count();
     if connections < needed {
         bail!(
@@ -486,7 +488,9 @@ impl RunCourse<'_> {
         on_news: &mut dyn FnMut(FleetNews),
     ) -> Result<(Vec<MemberResult>, FleetClock)> {
         self.coordinator.begin_preparing(weir_sys::monotonic_ns(), self.load_ns, work);
-        let (mut is_interrupted, mut clock, mut gone) = (false, None, BTreeSet::new());
+        let mut is_interrupted = false;
+        let mut clock = None;
+        let mut gone = BTreeSet::new();
         loop {
             for agent in self.coordinator.gone() {
                 if gone.insert(agent.to_owned()) {
@@ -544,7 +548,8 @@ mod tests {
     use super::*;
 
     fn hello(clock: &str, cpus: u32) -> (String, AgentFacts) {
-        let (version, clock) = ("1".to_owned(), clock.to_owned());
+        let version = "1".to_owned();
+        let clock = clock.to_owned();
         (String::new(), AgentFacts { protocol: 1, version, cpus, clock })
     }
 

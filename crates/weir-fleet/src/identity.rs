@@ -109,7 +109,8 @@ impl Identity {
     /// # Errors
     /// When it cannot be read, or others can read it.
     pub(crate) fn secret(&self, name: &str) -> Result<String> {
-        let (path, shown) = (self.file(name), self.shown(name));
+        let path = self.file(name);
+        let shown = self.shown(name);
         let found = fs::metadata(&path).with_context(|| format!("failed to read {shown}"))?;
         ensure!(
             is_private(found.mode(), found.uid(), user()),

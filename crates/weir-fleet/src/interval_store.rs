@@ -23,7 +23,9 @@ impl IntervalStore {
     /// document alone is kept.
     pub(crate) fn start(bus: &Arc<Bus>, run: &str, agent: &str) -> Option<IntervalStore> {
         let (intervals, given) = channel::<Interval>();
-        let (bus, run, name) = (Arc::clone(bus), run.to_owned(), intervals_of(agent));
+        let bus = Arc::clone(bus);
+        let run = run.to_owned();
+        let name = intervals_of(agent);
         let keep = move || {
             for (number, interval) in given.iter().enumerate() {
                 let Ok(text) = serde_json::to_vec(&interval) else { continue };

@@ -75,7 +75,8 @@ struct AgentFrame {
 impl FleetProgress {
     /// Returns the progress of agents of which nothing is known.
     pub(crate) fn of<'a>(agents: impl Iterator<Item = &'a str>) -> FleetProgress {
-        let (frames, pending) = (BTreeMap::new(), BTreeMap::new());
+        let frames = BTreeMap::new();
+        let pending = BTreeMap::new();
         let agents = agents.map(str::to_owned).collect();
         FleetProgress { agents, frames, pending, shown: Instant::now() }
     }
@@ -206,8 +207,9 @@ mod tests {
 
     #[test]
     fn the_progress_is_that_of_all_agents() {
-        let (mut progress, mut seen, plan) =
-            (FleetProgress::of(["a", "b"].into_iter()), Seen::default(), Plan::default());
+        let mut progress = FleetProgress::of(["a", "b"].into_iter());
+        let mut seen = Seen::default();
+        let plan = Plan::default();
         let mut receive = |agent: &str, news| {
             drop(progress.receive(agent, news, &plan, &mut seen));
         };
@@ -225,8 +227,9 @@ mod tests {
 
     #[test]
     fn what_the_others_have_finished_is_complete_once_an_agent_is_gone() {
-        let (mut progress, mut seen, plan) =
-            (FleetProgress::of(["a", "b", "c"].into_iter()), Seen::default(), Plan::default());
+        let mut progress = FleetProgress::of(["a", "b", "c"].into_iter());
+        let mut seen = Seen::default();
+        let plan = Plan::default();
         for (agent, start_ns) in [("a", 0), ("b", 0), ("c", 0), ("b", 10), ("c", 20), ("b", 20)] {
             progress.receive(agent, interval(start_ns, 1), &plan, &mut seen);
         }

@@ -65,7 +65,8 @@ impl OrderSigner {
     pub fn sign(&self, to: &Sender, order: Order, now_unix_s: u64) -> Result<Order> {
         let expires_unix_s = now_unix_s + VALID_S;
         let bytes = self.key.sign(&signed(to, &order, expires_unix_s)?)?;
-        let (key, bytes) = (public_key(&self.key), BASE64_STANDARD.encode(&bytes));
+        let key = public_key(&self.key);
+        let bytes = BASE64_STANDARD.encode(&bytes);
         Ok(Order { signature: Some(OrderSignature { key, expires_unix_s, bytes }), ..order })
     }
 }
@@ -122,7 +123,8 @@ fn verify(coordinators: &[String], own: &Sender, order: &Order, now_unix_s: u64)
         let bytes = BASE64_STANDARD.decode(text);
         bytes.context("the signature of the order cannot be read")
     };
-    let (key, bytes) = (decoded(key)?, decoded(bytes)?);
+    let key = decoded(key)?;
+    let bytes = decoded(bytes)?;
     let text = signed(own, order, *expires_unix_s)?;
     let is_valid = UnparsedPublicKey::new(&ED25519, key).verify(&text, &bytes).is_ok();
     ensure!(is_valid, "the order was altered, or is for another agent or an earlier process of it");
@@ -181,7 +183,8 @@ mod tests {
 
     #[test]
     fn an_order_is_taken_once_by_the_process_that_it_is_for() {
-        let (signer, own) = (signer(), sender("a"));
+        let signer = signer();
+        let own = sender("a");
         let good = signer.sign(&own, order(), NOW).expect("a signature");
         let mut gate = gate(&signer);
         refused(&mut gate, &sender("b"), &good, NOW, "another agent");
@@ -195,7 +198,8 @@ mod tests {
 
     #[test]
     fn nothing_of_an_order_can_be_altered() {
-        let (signer, own) = (signer(), sender("a"));
+        let signer = signer();
+        let own = sender("a");
         let good = signer.sign(&own, order(), NOW).expect("a signature");
         let signature = good.signature.clone().expect("it is signed");
         let other_key = public_key(&self::signer().key);

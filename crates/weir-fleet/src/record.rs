@@ -21,7 +21,8 @@ pub(crate) fn keep_aside(
     name: String,
     record: &impl Serialize,
 ) {
-    let (bus, run) = (Arc::clone(bus), run.to_owned());
+    let bus = Arc::clone(bus);
+    let run = run.to_owned();
     let Ok(text) = serde_json::to_vec(record) else { return };
     let keep = move || {
         let _lost = keeping(&bus, &run, &name, &text);

@@ -51,10 +51,8 @@ fn report(
     let delivered =
         Delivered::of(bus, run, begin.agents.iter().map(|agent| (&agent.name, agent.part)));
     let members = begin.agents.iter().zip(endings).map(|(agent, ending)| {
-        let (low_ns, high_ns) = (
-            begin.unix_ns.saturating_sub(agent.clock_error_ns),
-            begin.unix_ns + agent.clock_error_ns,
-        );
+        let low_ns = begin.unix_ns.saturating_sub(agent.clock_error_ns);
+        let high_ns = begin.unix_ns + agent.clock_error_ns;
         MemberResult {
             agent: agent.name.clone(),
             part: agent.part,

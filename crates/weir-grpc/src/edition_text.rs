@@ -50,8 +50,8 @@ impl<'a> EditionText<'a> {
 
     /// Returns the text as proto3, with the same lines.
     pub(crate) fn as_proto3(&self) -> String {
-        let (before, after) =
-            (&self.text[..self.statement.start], &self.text[self.statement.end..]);
+        let before = &self.text[..self.statement.start];
+        let after = &self.text[self.statement.end..];
         let lines = self.text[self.statement.clone()].matches('\n').count();
         format!("{before}syntax = \"proto3\";{}{after}", "\n".repeat(lines))
     }

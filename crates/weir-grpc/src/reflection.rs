@@ -63,7 +63,8 @@ impl Reflection {
         if let Some(ReflectionServices { service }) = response.services {
             let mut found: Vec<String> = service.into_iter().map(|service| service.name).collect();
             found.retain(|name| !name.starts_with("grpc.reflection."));
-            let (service, place) = (self.service.clone(), "the server".to_owned());
+            let service = self.service.clone();
+            let place = "the server".to_owned();
             return Err(SchemaError::NoService { service, place, found });
         }
         if let Some(ReflectionFailure { message, .. }) = response.failure {

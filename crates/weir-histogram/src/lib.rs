@@ -269,7 +269,8 @@ impl SparseHistogram {
             return;
         }
         let mine = std::mem::take(&mut self.buckets);
-        let (mut left, mut right) = (mine.iter().peekable(), other.buckets.iter().peekable());
+        let mut left = mine.iter().peekable();
+        let mut right = other.buckets.iter().peekable();
         self.buckets.reserve(mine.len().max(other.buckets.len()));
         loop {
             let next = match (left.peek(), right.peek()) {
@@ -401,7 +402,9 @@ impl Histogram {
     ) -> Result<Histogram, &'static str> {
         let mut counts = BucketCounts::default();
         counts.spread();
-        let (mut total, mut first, mut last) = (0_u64, None, 0);
+        let mut total = 0_u64;
+        let mut first = None;
+        let mut last = 0;
         for (bucket, count) in buckets.into_iter().filter(|(_, count)| *count > 0) {
             let slot: &mut u64 = counts.table.get_mut(bucket).ok_or("a value is out of range")?;
             *slot = slot.checked_add(count).ok_or("a count is out of range")?;
@@ -475,7 +478,8 @@ impl Histogram {
     /// True if both hold the same values. Sums may differ by 1 ns for each value: those of ranges
     /// of slots that were never sent are rounded.
     pub fn agrees_with(&self, other: &Histogram) -> bool {
-        let (own, of_other) = (self.exact, other.exact);
+        let own = self.exact;
+        let of_other = other.exact;
         own.sum_ns.abs_diff(of_other.sum_ns) <= own.count.into()
             && Exact { sum_ns: of_other.sum_ns, ..own } == of_other
             && self.buckets().eq(other.buckets())
@@ -577,8 +581,9 @@ mod tests {
     fn lists_and_tables_agree() {
         #[track_caller]
         fn check(values: impl Iterator<Item = u64> + Clone, expects_table: bool) {
-            let (mut tally, mut histogram, mut table) =
-                (Tally::new(), Histogram::new(), Histogram::new());
+            let mut tally = Tally::new();
+            let mut histogram = Histogram::new();
+            let mut table = Histogram::new();
             table.counts.spread();
             for ns in values.clone() {
                 tally.record(ns);

@@ -97,7 +97,8 @@ fn differ(place: &str, here: &Value, there: &Value, found: &mut Vec<(String, Val
     let field = |fields: &Map<String, Value>, name: &str| fields.get(name).cloned();
     for name in names {
         let inner = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
-        let (mine, theirs) = (field(mine, name), field(theirs, name));
+        let mine = field(mine, name);
+        let theirs = field(theirs, name);
         differ(&inner, &mine.unwrap_or_default(), &theirs.unwrap_or_default(), found);
     }
 }

@@ -102,12 +102,15 @@ impl History {
             return Err(HistoryError::Part(part));
         }
         let failed = HistoryError::at(&self.path);
-        let (key, run) = (SeriesKey::of(document), &document.run);
+        let key = SeriesKey::of(document);
+        let run = &document.run;
         let json = |value| serde_json::to_string(&value).expect("a value is JSON");
         let figures =
             serde_json::to_string(&MetricFigure::all_of(document)).expect("figures are JSON");
         let command = serde_json::to_string(&run.command).expect("words are JSON");
-        let (plan, machine, packed) = (json(key.plan), json(key.machine), packed(document));
+        let plan = json(key.plan);
+        let machine = json(key.machine);
+        let packed = packed(document);
         let transaction = self.connection.transaction().map_err(&failed)?;
         let same = "SELECT id FROM runs WHERE name = ?1 AND run_id = ?2";
         let known = transaction.query_row(same, [&name.0, &run.id], |row| row.get(0));

@@ -108,8 +108,10 @@ impl Trend {
         let has_more = entries.len() > RUNS_MAX as usize;
         entries.truncate(RUNS_MAX as usize);
         let count = |grade| entries.iter().filter(|entry| entry.grade == grade).count();
-        let (failed, void) = (count(Grade::Failed), count(Grade::Void));
-        let (mut runs, mut plans) = (Vec::new(), Vec::new());
+        let failed = count(Grade::Failed);
+        let void = count(Grade::Void);
+        let mut runs = Vec::new();
+        let mut plans = Vec::new();
         for entry in entries.into_iter().rev().filter(|entry| entry.grade <= Grade::Bounded) {
             let document = history.document(entry.id)?;
             let values = metrics.iter().map(|metric| metric.measure(&document).ok()).collect();

@@ -162,7 +162,8 @@ impl Responses {
             ("content-length", "100"),
             ("date", &date),
         ];
-        let (mut bytes, mut places) = (Vec::new(), Vec::new());
+        let mut bytes = Vec::new();
+        let mut places = Vec::new();
         for stream in 0..streams {
             let mut block = Vec::new();
             encoder.begin(&mut block);

@@ -38,7 +38,8 @@ pub fn read_head(bytes: &[u8]) -> Result<Option<Head<'_>>, ProtocolError> {
         || if window.len() < bytes.len() { Err(ProtocolError::HeadTooLarge) } else { Ok(None) };
     let Some(status) = line::read_status(window)? else { return unfinished() };
     let mut headers = Vec::new();
-    let (mut at, mut value_at) = (status.next, 0);
+    let mut at = status.next;
+    let mut value_at = 0;
     while let Some(line) = line::read(window, at)? {
         at = match line {
             Line::Field(Field { colon, content, next }) => {

@@ -200,14 +200,16 @@ impl MessageSplitter {
                     EventName::Error => MessageKind::Error,
                     EventName::End => MessageKind::EndMark,
                 };
-                let (data, bytes) = (event.data, event.data_bytes);
+                let data = event.data;
+                let bytes = event.data_bytes;
                 let is_cut = (data.len() as u64) < bytes;
                 let message = format.read(MessageContent { kind, data, is_cut }, bytes);
                 excerpt.keep(message.kind, event.data);
                 on_message(message);
             }),
             BodySplitter::Grpc(messages) => messages.receive(bytes, |message| {
-                let (kind, data) = (MessageKind::Counted, message.data);
+                let kind = MessageKind::Counted;
+                let data = message.data;
                 let bytes: u64 = message.data_bytes.into();
                 let is_cut = (data.len() as u64) < bytes;
                 on_message(format.read(MessageContent { kind, data, is_cut }, bytes));
@@ -218,7 +220,8 @@ impl MessageSplitter {
     /// Returns what is reported of a message that was read by the rules of calls. One that is as
     /// long as what is kept of it counts as longer.
     pub(crate) fn of_call(&self, message: CallMessage<'_>) -> ReceivedMessage {
-        let (kind, data) = (MessageKind::Counted, message.data);
+        let kind = MessageKind::Counted;
+        let data = message.data;
         let is_cut = data.len() >= MessageContent::BYTES_MAX;
         self.format.read(MessageContent { kind, data, is_cut }, message.sent_bytes.into())
     }

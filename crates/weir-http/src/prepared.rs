@@ -126,7 +126,8 @@ impl Prepared {
     /// If it is not an HTTP/1.1 request.
     pub fn http10(&self) -> Result<Prepared, RequestError> {
         let parts = split(&self.bytes).expect("it was validated when it was made");
-        let (mut is_chunked, mut is_kept) = (false, false);
+        let mut is_chunked = false;
+        let mut is_kept = false;
         for (name, value) in FieldLines::of(&self.bytes[parts.fields]) {
             is_chunked |= name.eq_ignore_ascii_case(b"transfer-encoding");
             is_kept |= name.eq_ignore_ascii_case(b"connection")

@@ -78,7 +78,8 @@ pub(crate) fn split(bytes: &[u8]) -> Result<Parts, RawRequestError> {
         Ok((line, fields_end))
     });
     let (line, fields_end) = read.map_err(|fault| fault.locate(bytes))?;
-    let (method, target) = (at..line.method, line.method + 1..line.target);
+    let method = at..line.method;
+    let target = line.method + 1..line.target;
     Ok(Parts { method, target, fields: line.next..fields_end, body })
 }
 
@@ -149,7 +150,8 @@ fn read_request(
     let mut framing_at = line.next;
     let mut is_sound = true;
     let body_at = read_section(bytes, line.next, |field_at, field| {
-        let (name, value) = (&bytes[field_at..field.colon], &bytes[field.colon + 1..field.content]);
+        let name = &bytes[field_at..field.colon];
+        let value = &bytes[field.colon + 1..field.content];
         let is_framing = framing.field(name, value);
         if is_framing && is_sound && name.len() != "Connection".len() {
             (framing_at, is_sound) = (field_at, framing.fault.is_none());
@@ -319,7 +321,8 @@ fn after_chunks(
 ) -> Result<usize, RawFault> {
     let mut framing = ChunkFraming::default();
     loop {
-        let (mut size, mut is_end) = (0, false);
+        let mut size = 0;
+        let mut is_end = false;
         // One byte at a time, so that an error has an exact position.
         while !is_end {
             let byte = bytes.get(at..=at).ok_or_else(|| RawFault::incomplete(bytes))?;
@@ -416,7 +419,8 @@ mod tests {
 
     #[test]
     fn several_requests() {
-        let (get, head) = ("GET / HTTP/1.1\r\n\r\n", "HEAD / HTTP/1.1\r\n\r\n");
+        let get = "GET / HTTP/1.1\r\n\r\n";
+        let head = "HEAD / HTTP/1.1\r\n\r\n";
         let post = "\r\nPOST / HTTP/1.1\r\nContent-Length: 18\r\n\r\n".to_owned() + get;
         let last = "GET / HTTP/1.0\r\n\r\n";
         let all = [get, head, &post, last, "\r\n\n"].concat();

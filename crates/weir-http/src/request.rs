@@ -36,7 +36,8 @@ impl Request {
     /// If `bytes` do not begin with a complete request.
     pub fn parse(bytes: &Arc<[u8]>, scheme: &str) -> Result<Request, RawRequestError> {
         let parts = split(bytes)?;
-        let (mut authority, mut fields) = (Vec::new(), Vec::new());
+        let mut authority = Vec::new();
+        let mut fields = Vec::new();
         for (name, value) in Fields::of(&bytes[parts.fields]) {
             let name = String::from_utf8_lossy(name).to_ascii_lowercase();
             match name.as_str() {

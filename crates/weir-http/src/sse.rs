@@ -224,7 +224,8 @@ impl EventSplitter {
 
     /// Reads a byte of the mark or of a field's name, and returns the bytes after it.
     fn read_name<'a>(&mut self, bytes: &'a [u8], on_event: &mut impl FnMut(Event<'_>)) -> &'a [u8] {
-        let (byte, rest) = (bytes[0], &bytes[1..]);
+        let byte = bytes[0];
+        let rest = &bytes[1..];
         match self.place {
             LinePlace::Mark(0) if byte != MARK[0] => {
                 self.place = LINE_BEGIN;
@@ -372,14 +373,17 @@ mod tests {
     fn names_of_errors_and_of_ends_are_found() {
         let check = |body: &str, expected: &[EventName]| {
             for length in 1..=body.len() {
-                let (mut splitter, mut names) = (EventSplitter::new(), Vec::new());
+                let mut splitter = EventSplitter::new();
+                let mut names = Vec::new();
                 for piece in body.as_bytes().chunks(length) {
                     splitter.receive(piece, |event| names.push(event.name));
                 }
                 assert_eq!(names, expected, "{body:?} in pieces of {length}");
             }
         };
-        let (other, error, end) = (EventName::Other, EventName::Error, EventName::End);
+        let other = EventName::Other;
+        let error = EventName::Error;
+        let end = EventName::End;
         check("event: error\ndata: a\n\ndata: b\n\n", &[error, other]);
         check("data: a\r\nevent:error\r\n\r\n", &[error]);
         check("event: message_stop\ndata: a\n\nevent: response.completed\ndata\n\n", &[end, end]);

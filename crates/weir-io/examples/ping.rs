@@ -73,7 +73,8 @@ fn serve(cpu: u32, body: usize) -> io::Result<()> {
     loop {
         backend.wait(Nanos::MAX, WaitPolicy::Sleep)?;
         while let Some(event) = backend.next() {
-            let (conn, is_end) = (event.conn, matches!(event.kind, EventKind::Closed));
+            let conn = event.conn;
+            let is_end = matches!(event.kind, EventKind::Closed);
             if matches!(event.kind, EventKind::Received { .. }) {
                 backend.send(conn, &[Segment::Template { id, bytes }]);
             } else if is_end {
@@ -181,7 +182,8 @@ impl<B: Backend> Client<B> {
         let us = median(self.cpu_ns.clone()) / 1000.0;
         let rate = self.responses as f64 * 1e9 / self.busy_ns as f64;
         let ratios = self.cpu_ns.iter().zip(reference).map(|(own, other)| own / other).collect();
-        let (name, ratio) = (self.name, median(ratios));
+        let name = self.name;
+        let ratio = median(ratios);
         println!(
             "  {name:14} {us:8.3} µs CPU per request, ratio {ratio:.3}, {rate:8.0} requests/s"
         );

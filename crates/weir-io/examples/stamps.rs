@@ -65,7 +65,8 @@ fn serve(cpu: u32) -> io::Result<()> {
     loop {
         backend.wait(Nanos::MAX, WaitPolicy::Sleep)?;
         while let Some(event) = backend.next() {
-            let (conn, is_end) = (event.conn, matches!(event.kind, EventKind::Closed));
+            let conn = event.conn;
+            let is_end = matches!(event.kind, EventKind::Closed);
             if matches!(event.kind, EventKind::Received { .. }) {
                 backend.send(conn, &[Segment::Template { id, bytes: ANSWER_BYTES }]);
             } else if is_end {
@@ -163,7 +164,8 @@ impl<B: Backend> Client<B> {
             self.cpu_ns.iter().zip(reference).map(|(own, other)| own / other).collect();
         ratios.sort_by(f64::total_cmp);
         let rank = sign_rank(ratios.len());
-        let (low, high) = (ratios[rank], ratios[ratios.len() - 1 - rank]);
+        let low = ratios[rank];
+        let high = ratios[ratios.len() - 1 - rank];
         let stamped = 100.0 * self.stamped as f64 / self.responses as f64;
         let kind = match self.kind {
             Stamped::No => "none".to_owned(),

@@ -149,7 +149,8 @@ impl Outgoing {
 
     /// Returns the bytes that the kernel has not taken.
     pub(crate) fn unsent_bytes(&self, queue: &Queue) -> u64 {
-        let (mut at, mut bytes) = (queue.head, 0);
+        let mut at = queue.head;
+        let mut bytes = 0;
         while at != NONE {
             let piece = &self.pieces[at as usize];
             bytes += u64::from(piece.end - piece.sent);
@@ -274,7 +275,8 @@ mod tests {
     #[test]
     fn queues_do_not_mix() {
         let mut out = Outgoing::new();
-        let (mut one, mut two) = (Queue::default(), Queue::default());
+        let mut one = Queue::default();
+        let mut two = Queue::default();
         for bytes in [&b"a"[..], b"b", b"c"] {
             let id = out.pool(bytes);
             out.push(&mut one, Segment::Pooled(id));

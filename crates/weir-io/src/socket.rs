@@ -364,7 +364,8 @@ mod tests {
             libc::AF_INET6 => {
                 // SAFETY: the family shows that this variant was written.
                 let v6 = unsafe { address.storage.v6 };
-                let (ip, port) = (v6.sin6_addr.s6_addr.into(), u16::from_be(v6.sin6_port));
+                let ip = v6.sin6_addr.s6_addr.into();
+                let port = u16::from_be(v6.sin6_port);
                 let v6 = SocketAddrV6::new(ip, port, v6.sin6_flowinfo, v6.sin6_scope_id);
                 Endpoint::Tcp(v6.into())
             }

@@ -181,7 +181,8 @@ impl ControlMessage<'_> {
             return None;
         }
         let word = |at: usize| Some(i64::from_ne_bytes(*self.data.get(at..)?.first_chunk()?));
-        let (seconds, ns) = (u64::try_from(word(0)?).ok()?, u64::try_from(word(8)?).ok()?);
+        let seconds = u64::try_from(word(0)?).ok()?;
+        let ns = u64::try_from(word(8)?).ok()?;
         let stamp = seconds.checked_mul(1_000_000_000)?.checked_add(ns)?;
         (stamp > 0).then_some(WallTime(stamp))
     }
@@ -211,7 +212,8 @@ impl<'a> Iterator for Messages<'a> {
         let all = self.0;
         let len = usize::from_ne_bytes(all.get(..WORD)?.try_into().ok()?);
         let int = |at: usize| Some(i32::from_ne_bytes(*all.get(at..)?.first_chunk()?));
-        let (level, kind) = (int(HEADER_BYTES - 8)?, int(HEADER_BYTES - 4)?);
+        let level = int(HEADER_BYTES - 8)?;
+        let kind = int(HEADER_BYTES - 4)?;
         let data = all.get(HEADER_BYTES..len)?;
         self.0 = all.get(len.next_multiple_of(WORD)..).unwrap_or(&[]);
         Some(ControlMessage { level, kind, data })

@@ -59,7 +59,9 @@ impl LogFormat {
     /// If it has no time or no request, or two variables without a text between them; the text is
     /// the reason.
     pub fn parse(text: &str) -> Result<LogFormat, String> {
-        let (mut parts, mut names, mut rest) = (Vec::new(), Vec::new(), text);
+        let mut parts = Vec::new();
+        let mut names = Vec::new();
+        let mut rest = text;
         while let Some(at) = rest.find('$') {
             if at > 0 {
                 parts.push(Part::Text(rest[..at].to_owned()));
@@ -108,7 +110,8 @@ impl LogFormat {
 
     /// Returns the texts of a line; `None` if it is not in the format.
     pub(crate) fn read<'a>(&self, line: &'a str) -> Option<LoggedLine<'a>> {
-        let (mut found, mut rest) = (LoggedLine::default(), line);
+        let mut found = LoggedLine::default();
+        let mut rest = line;
         let mut parts = self.parts.iter().peekable();
         while let Some(part) = parts.next() {
             let field = match part {

@@ -73,7 +73,8 @@ struct Param {
 pub(crate) fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, RowError> {
     let mut json = serde_json::Deserializer::from_str(text);
     let archive = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let (path, error) = (error.path().clone(), error.into_inner());
+        let path = error.path().clone();
+        let error = error.into_inner();
         let line = error.line() as u64;
         let mut within = path.iter().skip_while(|part| !matches!(part, Segment::Seq { .. }));
         let Some(Segment::Seq { index }) = within.next() else {

@@ -145,7 +145,8 @@ impl Sequence {
     /// If each row is sent once.
     #[inline(always)]
     pub fn row_of(&self, nth: u64, worker: u32, workers: u32) -> u64 {
-        let (worker, workers) = (u64::from(worker), u64::from(workers));
+        let worker = u64::from(worker);
+        let workers = u64::from(workers);
         match self.order {
             Order::Sequential => self.at(self.turn_of(nth, worker, workers)),
             Order::Random { seed } => {

@@ -340,7 +340,8 @@ impl LogReader {
         // Access logs are written at the end of a request.
         entries.sort_by_key(|entry| entry.ns);
         let has_whole_seconds = digits == 0;
-        let (first_ns, last_ns) = (entries[0].ns, entries[entries.len() - 1].ns);
+        let first_ns = entries[0].ns;
+        let last_ns = entries[entries.len() - 1].ns;
         let mut times_ns = Vec::new();
         let mut rows = Vec::new();
         for same in entries.chunk_by(|a, b| a.ns == b.ns) {

@@ -77,7 +77,8 @@ impl Fields {
         if text.contains(MARK) {
             return Err(format!("{MARK} is reserved for templates"));
         }
-        let (mut marked, mut rest) = (String::with_capacity(text.len()), text);
+        let mut marked = String::with_capacity(text.len());
+        let mut rest = text;
         while let Some((before, after)) = rest.split_once("{{") {
             let Some((field, after)) = after.split_once("}}") else { break };
             marked += before;
@@ -607,7 +608,8 @@ mod tests {
     }
 
     fn rendered(text: &str, index: u64) -> String {
-        let (mut fields, table) = (Fields::default(), table());
+        let mut fields = Fields::default();
+        let table = table();
         let marked = fields.mark(text, Some(&table), &NoFiles).expect("a template");
         let mut bytes = Vec::new();
         let row = table.row(index % table.rows());
@@ -624,7 +626,9 @@ mod tests {
         let mut fields = Fields::default();
         let marked = fields.mark(text, Some(&table), &NoFiles).expect("fields");
         let template = fields.template(marked.as_bytes());
-        let (mut bytes, mut again, mut places) = (Vec::new(), Vec::new(), Places::default());
+        let mut bytes = Vec::new();
+        let mut again = Vec::new();
+        let mut places = Places::default();
         let mut as_long = 0;
         for index in [0, 9, 10, 8, 99, 100].into_iter().chain(101..2_000) {
             let values = Values { seed: 7, index, row: table.row(index % table.rows()) };
@@ -655,7 +659,8 @@ mod tests {
         let template = fields.template(marked.as_bytes());
         let mut counts = [[0_u32; 6]; 6];
         let mut bytes = Vec::new();
-        let (mut again, mut places) = (Vec::new(), Places::default());
+        let mut again = Vec::new();
+        let mut places = Places::default();
         for index in 0..36_000 {
             let values = Values { seed: 5, index, row: &[] };
             template.render(values, &mut bytes);

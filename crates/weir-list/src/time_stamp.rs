@@ -30,7 +30,9 @@ impl TimeStamp {
     fn of_log(text: &str) -> Option<TimeStamp> {
         let (date, rest) = text.split_once(':')?;
         let mut date = date.split('/');
-        let (day, month, year) = (number(date.next()?, 2)?, date.next()?, date.next()?);
+        let day = number(date.next()?, 2)?;
+        let month = date.next()?;
+        let year = date.next()?;
         let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
         let (time, offset) = rest.split_once(' ')?;
         let is_whole = date.next().is_none() && !time.contains('.');
@@ -42,7 +44,8 @@ impl TimeStamp {
     fn of_iso8601(text: &str) -> Option<TimeStamp> {
         let (date, rest) = text.split_once(['T', 't', ' '])?;
         let mut date = date.split('-');
-        let (year, month) = (number(date.next()?, 4)?, number(date.next()?, 2)?);
+        let year = number(date.next()?, 4)?;
+        let month = number(date.next()?, 2)?;
         let day = number(date.next()?, 2)?;
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.')?;
         let (time, offset) = rest.split_at(end);
@@ -77,7 +80,8 @@ impl TimeStamp {
 fn at(days: u64, time: &str, offset: &str) -> Option<TimeStamp> {
     let (clock, fraction) = time.split_once('.').unwrap_or((time, ""));
     let mut clock = clock.split(':');
-    let (hour, minute) = (number(clock.next()?, 2)?, number(clock.next()?, 2)?);
+    let hour = number(clock.next()?, 2)?;
+    let minute = number(clock.next()?, 2)?;
     let second = number(clock.next()?, 2)?;
     // 60 is a leap second, which counts as the first of the next minute.
     if clock.next().is_some() || hour > 23 || minute > 59 || second > 60 {
@@ -107,7 +111,8 @@ fn offset_s(text: &str) -> Option<i64> {
         4 => rest.split_at_checked(2)?,
         _ => rest.split_once(':')?,
     };
-    let (hours, minutes) = (number(hours, 2)?, number(minutes, 2)?);
+    let hours = number(hours, 2)?;
+    let minutes = number(minutes, 2)?;
     let seconds = i64::try_from((hours * 60 + minutes) * 60).ok()?;
     (hours < 24 && minutes < 60).then_some(sign * seconds)
 }

@@ -76,7 +76,8 @@ pub fn throttled_ns(cpu_stat: &str) -> Option<u64> {
 /// Parses quota and period into a number of CPUs. No quota is `max` in version 2, -1 in version 1.
 fn parse_quota(text: &str) -> Option<f64> {
     let mut words = text.split_whitespace().map_while(|word| word.parse::<f64>().ok());
-    let (quota, period) = (words.next()?, words.next()?);
+    let quota = words.next()?;
+    let period = words.next()?;
     (quota > 0.0 && period > 0.0).then_some(quota / period)
 }
 
@@ -133,9 +134,11 @@ impl Hierarchy {
     fn parse(line: &str, controller: &str) -> Option<Hierarchy> {
         let (head, tail) = line.split_once(" - ")?;
         let mut head = head.split(' ').skip(3);
-        let (root, place) = (head.next()?.to_owned(), PathBuf::from(head.next()?));
+        let root = head.next()?.to_owned();
+        let place = PathBuf::from(head.next()?);
         let mut tail = tail.split(' ');
-        let (kind, options) = (tail.next()?, tail.nth(1)?);
+        let kind = tail.next()?;
+        let options = tail.nth(1)?;
         let is_v2 = match kind {
             "cgroup2" => true,
             "cgroup" if options.split(',').any(|option| option == controller) => false,

@@ -5,7 +5,8 @@ pub fn parse(text: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for span in text.trim().split(',').filter(|span| !span.is_empty()) {
         let (from, to) = span.split_once('-').unwrap_or((span, span));
-        let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+        let from: u32 = from.parse().ok()?;
+        let to: u32 = to.parse().ok()?;
         cpus.extend(from..=to.min(from.saturating_add(CPUS_MAX)));
     }
     Some(cpus)

@@ -73,7 +73,8 @@ fn port_range(text: &str) -> Option<(u16, u16)> {
 fn reserved_ports(list: &str, (low, high): (u16, u16)) -> u64 {
     let spans = list.trim().split(',').filter_map(|span| {
         let (from, to) = span.split_once('-').unwrap_or((span, span));
-        let (from, to) = (from.parse::<u16>().ok()?.max(low), to.parse::<u16>().ok()?.min(high));
+        let from = from.parse::<u16>().ok()?.max(low);
+        let to = to.parse::<u16>().ok()?.min(high);
         (from <= to).then(|| u64::from(to - from) + 1)
     });
     spans.sum()

@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn this_process_is_listed() {
-        let (root, own) = (Root::machine(), std::process::id());
+        let root = Root::machine();
+        let own = std::process::id();
         assert!(processes(&root).any(|id| id == own));
         let process = Process::read(&root, own).expect("this one");
         assert_eq!(command_name(&root, own).as_deref(), Some(process.name.as_bytes()));

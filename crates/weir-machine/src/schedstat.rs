@@ -19,7 +19,9 @@ impl SchedStat {
     /// Parses /proc/PID/task/TID/schedstat.
     pub fn parse(schedstat: &str) -> Option<SchedStat> {
         let mut words = schedstat.split_ascii_whitespace().map(str::parse);
-        let (ran, waited, slices) = (words.next()?, words.next()?, words.next()?);
+        let ran = words.next()?;
+        let waited = words.next()?;
+        let slices = words.next()?;
         Some(SchedStat { ran_ns: ran.ok()?, waited_ns: waited.ok()?, slices: slices.ok()? })
     }
 
@@ -85,7 +87,8 @@ mod tests {
     #[test]
     fn the_own_counters_are_known_always_or_never() {
         let own = OwnSchedStat::open();
-        let (first, second) = (own.read(), own.read());
+        let first = own.read();
+        let second = own.read();
         assert_eq!(first.is_some(), second.is_some());
         assert!(first.zip(second).is_none_or(|(first, second)| second.ran_ns >= first.ran_ns));
     }

@@ -31,7 +31,8 @@ pub fn listeners(root: &Root, address: SocketAddr) -> Result<Vec<ListeningSocket
     let port = address.port();
     let addresses: Vec<String> =
         serving(address.ip()).map(|ip| listed_address((ip, port).into())).collect();
-    let (v4, v6) = (root.lines("proc/net/tcp"), root.lines("proc/net/tcp6"));
+    let v4 = root.lines("proc/net/tcp");
+    let v6 = root.lines("proc/net/tcp6");
     if let (Err(reason), Err(_)) = (&v4, &v6) {
         return Err(reason.clone());
     }
@@ -201,7 +202,8 @@ mod tests {
 
     #[test]
     fn this_process_holds_its_listeners() {
-        let (root, own) = (Root::machine(), std::process::id());
+        let root = Root::machine();
+        let own = std::process::id();
         let holds = |inodes: &[u64]| holders(&root, [own].into_iter(), inodes, || true) == [own];
         let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = tcp.local_addr().expect("bound");

@@ -20,7 +20,8 @@ pub fn value(table: &str, name: &str) -> Option<u64> {
 /// numbers, both beginning with `group:` (proc_pid_net(5)).
 pub fn named(table: &str, group: &str, name: &str) -> Option<u64> {
     let mut lines = table.lines().filter_map(|line| line.strip_prefix(group)?.strip_prefix(':'));
-    let (names, values) = (lines.next()?, lines.next()?);
+    let names = lines.next()?;
+    let values = lines.next()?;
     let place = names.split_whitespace().position(|word| word == name)?;
     values.split_whitespace().nth(place)?.parse().ok()
 }

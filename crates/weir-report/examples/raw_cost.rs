@@ -78,7 +78,8 @@ fn rows() -> Vec<RawRow> {
         (state >> 33) % below
     };
     let rows = (0..1_u64 << 20).map(|index| {
-        let (worker, of_worker) = (index / CHUNK_ROWS as u64 % 2, index % CHUNK_ROWS as u64);
+        let worker = index / CHUNK_ROWS as u64 % 2;
+        let of_worker = index % CHUNK_ROWS as u64;
         let round = index / CHUNK_ROWS as u64 / 2 * CHUNK_ROWS as u64 + of_worker;
         let intended_at = 2_000_000_000 + round * 10_000;
         let sent_at = intended_at + 200 + random(4_000);

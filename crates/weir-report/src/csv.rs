@@ -111,7 +111,8 @@ pub fn write_stages(document: &Document, out: &mut dyn Write) -> io::Result<()> 
 /// # Errors
 /// Errors of `out`.
 pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let (has_names, has_stages) = (!document.names.is_empty(), !document.stages.is_empty());
+    let has_names = !document.names.is_empty();
+    let has_stages = !document.stages.is_empty();
     let with = |cells: [&str; 6], name: &str, stage: &str| -> Vec<String> {
         let more = [(has_names, name), (has_stages, stage)];
         let more = more.into_iter().filter(|(has, _)| *has).map(|(_, cell)| cell);

@@ -128,7 +128,8 @@ const fn format(
     description: &'static str,
     write: WriteRun,
 ) -> Exporter {
-    let (needs_assertions, of_findings) = (false, Nothing);
+    let needs_assertions = false;
+    let of_findings = Nothing;
     Exporter { name, extension, description, needs_assertions, write, of_findings }
 }
 

@@ -33,8 +33,9 @@ const MERGED: u32 = 5;
 /// # Errors
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let (plan, accounting, throughput) =
-        (&document.plan, &document.accounting, &document.throughput);
+    let plan = &document.plan;
+    let accounting = &document.accounting;
+    let throughput = &document.throughput;
     let (durations, errors, certainty) = durations(document);
     let labels = document.run.annotations.get(LABELS).unwrap_or(&plan.url);
     let mut weir = origin(document, &json!({ "DurationHistogram": certainty }));

@@ -42,7 +42,9 @@ fn write_table(times: &Histogram, out: &mut dyn Write) -> io::Result<()> {
     }
     let (mean, deviation) = mean_and_deviation(times);
     let greatest = times.buckets().last().map_or(0, |(bucket, _)| highest_in(bucket));
-    let (mean, deviation, greatest) = (mean / MS, deviation / MS, greatest as f64 / MS);
+    let mean = mean / MS;
+    let deviation = deviation / MS;
+    let greatest = greatest as f64 / MS;
     let count = times.count();
     writeln!(out, "#[Mean    = {mean:>12.3}, StdDeviation   = {deviation:>12.3}]")?;
     writeln!(out, "#[Max     = {greatest:>12.3}, Total count    = {count:>12}]")?;

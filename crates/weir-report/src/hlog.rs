@@ -17,8 +17,8 @@ const MS: f64 = 1e6;
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let t0_s = document.phases.first().map_or(0.0, |phases| phases.t0_ns as f64 / 1e9);
-    let (epoch_s, epoch) =
-        (document.run.epoch_unix_ns as f64 / 1e9, printable(&document.run.epoch));
+    let epoch_s = document.run.epoch_unix_ns as f64 / 1e9;
+    let epoch = printable(&document.run.epoch);
     writeln!(out, "#[Latencies of weir {}, in nanoseconds]", printable(&document.tool.version))?;
     writeln!(out, "#[Histogram log format version 1.3]")?;
     writeln!(out, "#[StartTime: {epoch_s:.3} (seconds since epoch), {epoch}]")?;
@@ -34,8 +34,10 @@ fn interval(entry: &SeriesEntry, t0_s: f64, out: &mut dyn Write) -> io::Result<(
     if latency.count() == 0 {
         return Ok(());
     }
-    let (at_s, greatest_ms) = (t0_s + entry.start_s, latency.exact().max_ns as f64 / MS);
-    let (length_s, histogram) = (entry.length_s, latency.to_text());
+    let at_s = t0_s + entry.start_s;
+    let greatest_ms = latency.exact().max_ns as f64 / MS;
+    let length_s = entry.length_s;
+    let histogram = latency.to_text();
     let tag = match entry.phase {
         SeriesPhase::Warmup => "Tag=warmup,",
         SeriesPhase::Measured => "",

@@ -75,10 +75,13 @@ pub(crate) fn write_findings(
 fn of_verdict(found: &Comparison, fails_undecided: bool) -> (String, String) {
     let is_error = !found.not_comparable.is_empty();
     let gate = found.gate(fails_undecided);
-    let (a, b) = (escaped(&found.base.name), escaped(&found.new.name));
+    let a = escaped(&found.base.name);
+    let b = escaped(&found.new.name);
     let metric = escaped(found.primary().map_or("", |primary| &primary.metric));
     let is = |outcome| u8::from(gate == outcome && !is_error);
-    let (failures, skipped, errors) = (is(Gate::Failed), is(Gate::Open), u8::from(is_error));
+    let failures = is(Gate::Failed);
+    let skipped = is(Gate::Open);
+    let errors = u8::from(is_error);
     let suite = format!(
         r#"{a} and {b}" tests="1" failures="{failures}" errors="{errors}" skipped="{skipped}"#
     );
@@ -100,7 +103,8 @@ fn of_incomplete(study: &Study) -> (String, String) {
         StudyState::Stopped { reason } => format!("the study stopped at {reason}"),
         _ => "the study was interrupted before it had a verdict".to_owned(),
     };
-    let (suite, reason) = (escaped(&names.join(" and ")), escaped(&reason));
+    let suite = escaped(&names.join(" and "));
+    let reason = escaped(&reason);
     let case = incomplete("study", &reason);
     (format!(r#"{suite}" tests="1" failures="0" errors="1" skipped="0"#), case)
 }

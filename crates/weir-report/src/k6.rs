@@ -158,7 +158,8 @@ impl K6Summary {
         for (name, times) in whole.chain(by_scope) {
             let Some(times) = Distribution::of(times) else { continue };
             let (values, uncertain) = trend(&times);
-            let (kind, contains) = ("trend", "time");
+            let kind = "trend";
+            let contains = "time";
             if !uncertain.is_empty() {
                 certainty.insert(name.to_string(), json!(uncertain));
             }
@@ -177,7 +178,8 @@ impl K6Summary {
 
 /// Returns the values of a trend, and the certainty of those that are not exact.
 fn trend(times: &Distribution<'_>) -> (Value, BTreeMap<String, Certainty>) {
-    let (total, median) = (times.total(), times.percentile(50.0));
+    let total = times.total();
+    let median = times.percentile(50.0);
     let mut figures = vec![("min", times.min()), ("med", median), ("max", times.max())];
     figures.extend(PERCENTILES.map(|(name, p)| (name, times.percentile(p))));
     let certainty = uncertain(figures.iter().copied().chain([("avg", total)]));
@@ -187,13 +189,15 @@ fn trend(times: &Distribution<'_>) -> (Value, BTreeMap<String, Certainty>) {
 }
 
 fn counts(document: &Document) -> [K6Metric; 7] {
-    let (accounting, throughput) = (&document.accounting, &document.throughput);
+    let accounting = &document.accounting;
+    let throughput = &document.throughput;
     let connections = document.plan.load.connections.count().into();
     let per_second = |count: u64| match throughput.window_s {
         window_s if window_s > 0.0 => count as f64 / window_s,
         _ => 0.0,
     };
-    let (dropped, bytes) = (accounting.never_sent, throughput.bytes_received);
+    let dropped = accounting.never_sent;
+    let bytes = throughput.bytes_received;
     [
         K6Metric::counter("http_reqs", "default", throughput.completed, throughput.completed_rps),
         K6Metric::share("http_req_failed", document.failed(), accounting.planned),
@@ -208,7 +212,8 @@ fn counts(document: &Document) -> [K6Metric; 7] {
 /// Returns the counts of messages within responses, if they are measured.
 fn counts_of_messages(document: &Document) -> Vec<K6Metric> {
     let Some(messages) = &document.messages else { return Vec::new() };
-    let (received, per_second) = (messages.received, messages.per_second);
+    let received = messages.received;
+    let per_second = messages.per_second;
     let mut metrics = vec![K6Metric::counter("messages", "default", received, per_second)];
     metrics.extend(
         messages.tokens.as_ref().map(|tokens| {
@@ -252,7 +257,8 @@ fn checked(assertions: &[AssertionResult]) -> K6Metric {
 
 /// An assertion as a check.
 fn check(result: &AssertionResult) -> Value {
-    let (name, passes) = (&result.assertion, u64::from(result.outcome == AssertionOutcome::Pass));
+    let name = &result.assertion;
+    let passes = u64::from(result.outcome == AssertionOutcome::Pass);
     let path = format!("::{name}");
     json!({ "name": name, "path": path, "id": name, "passes": passes, "fails": 1 - passes })
 }

@@ -21,8 +21,8 @@ impl LadderStep {
 
     /// Returns the share of values beyond the step, as numerator and denominator.
     pub(crate) fn beyond(self) -> (u128, u128) {
-        let (halving, within) =
-            (self.0 / LadderStep::PER_HALVING, self.0 % LadderStep::PER_HALVING);
+        let halving = self.0 / LadderStep::PER_HALVING;
+        let within = self.0 % LadderStep::PER_HALVING;
         let whole = u128::from(2 * LadderStep::PER_HALVING);
         (whole - u128::from(within), whole << halving)
     }
@@ -45,7 +45,9 @@ impl LadderStep {
 /// greatest values of the buckets with their counts, ascending; `count` is the sum of the counts.
 pub(crate) fn rows(values: impl IntoIterator<Item = (u64, u64)>, count: u64) -> Vec<LadderRow> {
     let mut rows = Vec::new();
-    let (mut reached, mut last, mut step) = (0, 0, LadderStep::default());
+    let mut reached = 0;
+    let mut last = 0;
+    let mut step = LadderStep::default();
     for (value, times) in values {
         (reached, last) = (reached + times, value);
         while step.is_reached(reached, count) {

@@ -151,7 +151,8 @@ fn escaped(text: &str) -> String {
     let text = printable(&text);
     let mut escaped = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
-        let (before, after) = (&text[..at], &text[at + c.len_utf8()..]);
+        let before = &text[..at];
+        let after = &text[at + c.len_utf8()..];
         let is_markup = match c {
             '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|' | '&' | '#' | '~' | '$' | '@' => true,
             '_' => {

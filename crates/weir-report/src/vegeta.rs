@@ -22,7 +22,8 @@ const NO_RESPONSE: &str = "0";
 /// # Errors
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let (accounting, throughput) = (&document.accounting, &document.throughput);
+    let accounting = &document.accounting;
+    let throughput = &document.throughput;
     let (latencies, certainty) = latencies(document);
     let sent = accounting.sent.measured;
     // Requests of a script differ in length.

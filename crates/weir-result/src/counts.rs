@@ -32,7 +32,8 @@ pub(crate) fn decode(text: &str, expected: usize) -> Result<Vec<u32>, &'static s
     let mut bytes = plain.iter();
     while let Some(first) = bytes.next() {
         let mut count = u64::from(first & 0x7f);
-        let (mut last, mut shift) = (*first, 7);
+        let mut last = *first;
+        let mut shift = 7;
         while last & 0x80 != 0 {
             last = *bytes.next().ok_or("a count is cut short")?;
             count |= u64::from(last & 0x7f) << shift;

@@ -119,7 +119,9 @@ fn union(mine: &Departures, theirs: &Departures) -> (Vec<DepartureSpan>, Vec<u32
     let all = || mine.spans.iter().chain(&theirs.spans);
     let borders: BTreeSet<u64> = all().flat_map(|span| [span.start_ms, span.end_ms()]).collect();
     let sides = [mine, theirs].map(|counts| (counts, counts.positions()));
-    let (mut spans, mut sent, mut planned) = (Vec::new(), Vec::new(), Vec::new());
+    let mut spans = Vec::new();
+    let mut sent = Vec::new();
+    let mut planned = Vec::new();
     for (from_ms, until_ms) in borders.iter().zip(borders.iter().skip(1)) {
         let both = sides
             .each_ref()
@@ -130,7 +132,8 @@ fn union(mine: &Departures, theirs: &Departures) -> (Vec<DepartureSpan>, Vec<u32
         }
         // No longer than the span that it was cut from.
         spans.push(DepartureSpan { start_ms: *from_ms, bins: bins as u32 });
-        let (sent_from, planned_from) = (sent.len(), planned.len());
+        let sent_from = sent.len();
+        let planned_from = planned.len();
         sent.resize(sent_from + bins, 0);
         planned.resize(planned_from + bins, 0);
         for (counts, bins) in both {
@@ -326,7 +329,8 @@ mod tests {
 
     #[test]
     fn bins_with_different_spans_add_without_loss() {
-        let (one, other) = (counts(&[(0, 4), (10, 2)], 1), counts(&[(2, 3), (11, 1)], 100));
+        let one = counts(&[(0, 4), (10, 2)], 1);
+        let other = counts(&[(2, 3), (11, 1)], 100);
         let both = sum(&[&one, &other]);
         let spans: Vec<(u64, u32)> =
             both.spans.iter().map(|span| (span.start_ms, span.bins)).collect();

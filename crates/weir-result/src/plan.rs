@@ -237,7 +237,8 @@ impl Plan {
     /// worker `j mod threads` (METHOD 1.3).
     fn share_of(&self, part: Part, connections: u32) -> u32 {
         let threads = self.threads.max(1);
-        let (each, rest) = (connections / threads, connections % threads);
+        let each = connections / threads;
+        let rest = connections % threads;
         part.share_of(threads).saturating_mul(each).saturating_add(part.share_of(rest))
     }
 }

@@ -136,8 +136,8 @@ impl Frame {
     /// Returns the client's part of the 99th percentile of the response time, all but the waits
     /// over the stamped requests (METHOD 1.9). `None` without enough of them.
     pub fn client_overhead(&self) -> Option<LiveOverhead> {
-        let (of_ns, outside_ns) =
-            (self.stamped.percentile(P)?, self.stamped_outside.percentile(P)?);
+        let of_ns = self.stamped.percentile(P)?;
+        let outside_ns = self.stamped_outside.percentile(P)?;
         let waits = &self.connection_wait;
         // Requests that did not wait are in no bucket, and have the lowest ranks.
         let unwaited = self.send_lag.count().saturating_sub(waits.count());

@@ -248,7 +248,8 @@ impl LocalRun {
         outcome: LoadOutcome,
         interrupts: &Interrupts,
     ) -> Finished {
-        let (compat, scripts) = (self.spec.compat, self.planned.scripts);
+        let compat = self.spec.compat;
+        let scripts = self.planned.scripts;
         let mut source_failures = script::failures(&outcome.failures);
         source_failures.extend(outcome.list_failure.map(|text| (text, String::new())));
         let needs_figures = compat.is_some() || scripts.is_some();
@@ -290,7 +291,8 @@ impl LocalRun {
             self.planned.redaction.example(example);
         }
         self.planned.redaction.reasons(&mut parts.measurements.connections.goaways);
-        let (commit, scripts) = (self.commit.as_deref(), self.planned.scripts.as_ref());
+        let commit = self.commit.as_deref();
+        let scripts = self.planned.scripts.as_ref();
         let given = Document {
             environment: environment::describe(job, epoch.clock, commit),
             run: Run {

@@ -67,7 +67,8 @@ impl LocalRunner {
         if spec.checks.prove_client {
             prove_client::is_provable(spec, &planned.draft.plan)?;
         }
-        let (commit, gate) = (self.commit.clone(), self.gate.clone());
+        let commit = self.commit.clone();
+        let gate = self.gate.clone();
         Ok(LocalRun { spec: spec.clone(), planned, commit, gate })
     }
 
@@ -117,7 +118,8 @@ impl LocalRunner {
                 .draft;
         let job = draft.job(None, None, Vec::new());
         let floor = selfcheck::measure(&job, interrupts)?;
-        let (io, advice) = (job.plan.io, selfcheck::trust);
+        let io = job.plan.io;
+        let advice = selfcheck::trust;
         Ok(floor.map(|section| NoiseFloor { section, io, advice: advice(&section) }))
     }
 }
@@ -182,7 +184,8 @@ mod tests {
         let read = RunSpec::from_json(text.as_bytes()).expect("its JSON");
         let run =
             |spec| LocalRunner::default().run(spec, &mut Silent).expect("a server").document.run;
-        let (one, other) = (run(&spec), run(&read));
+        let one = run(&spec);
+        let other = run(&read);
         assert!(one.plan_sha256.as_ref().is_some_and(|digest| digest.len() == 64), "{one:?}");
         assert_eq!((&one.plan_sha256, &one.inputs), (&other.plan_sha256, &other.inputs));
         assert_eq!(one.inputs.first().map(|input| input.bytes), Some(3));

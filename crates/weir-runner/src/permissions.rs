@@ -112,7 +112,8 @@ impl Permissions {
                 "{setting} executes a command, and this is not permitted: {AGENT_PERMIT} commands"
             );
         }
-        let (log, has_pages) = (watch.access_log.as_deref(), watch.urls().next().is_some());
+        let log = watch.access_log.as_deref();
+        let has_pages = watch.urls().next().is_some();
         ensure!(
             self.watching || (log.is_none() && !has_pages && watch.processes.is_empty()),
             "watching a server, as with {ACCESS_LOG}, is not permitted: {AGENT_PERMIT} watch"

@@ -51,7 +51,8 @@ impl RecentFrames {
     /// coarser than the percentile of all requests. `None` in a closed loop, and without a measured
     /// request.
     pub fn send_lag_p99_ns(&self) -> Option<u64> {
-        let (before, now) = (&self.earlier.front()?.send_lag, &self.latest.send_lag);
+        let before = &self.earlier.front()?.send_lag;
+        let now = &self.latest.send_lag;
         // The highest bucket stands for those merged into it, so the ends of both are compared.
         let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
         for (bucket, count) in now.buckets() {

@@ -75,7 +75,8 @@ impl Watch {
         interrupts: &Interrupts,
         observer: &mut dyn Observer,
     ) -> Result<Option<Watch>> {
-        let (spec, wait) = (&run.watch, ServerWait::new(&run.target));
+        let spec = &run.watch;
+        let wait = ServerWait::new(&run.target);
         if spec.is_off() {
             return Ok(None);
         }
@@ -89,7 +90,8 @@ impl Watch {
         let captures: Result<_> =
             spec.captures.iter().map(|command| capture(command, redaction)).collect();
         let statuses = spec.access_log.is_some().then(Statuses::default);
-        let (captures, redaction) = (captures?, redaction.clone());
+        let captures = captures?;
+        let redaction = redaction.clone();
         Ok(Some(Watch { clock, sources, captures, statuses, redaction }))
     }
 
@@ -230,7 +232,8 @@ fn not_comparable(plan: &Plan, goes_elsewhere: bool) -> Option<String> {
 
 /// Counts all requests that weir sent to the target since the watch was opened.
 fn load_of(outcome: &LoadOutcome, preflight: &PreflightResult) -> ServerLoad {
-    let (probe, load) = (outcome.parts.probe, &outcome.parts.measurements);
+    let probe = outcome.parts.probe;
+    let load = &outcome.parts.measurements;
     let beside = outcome.parts.witness.as_ref();
     let witness = beside.map(|witness| witness.sent).unwrap_or_default();
     let completed = |of: &Measurements| of.intervals.iter().map(|i| i.completed).sum::<u64>();

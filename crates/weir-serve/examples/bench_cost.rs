@@ -51,11 +51,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let number = |place: usize, default: u32| {
         arguments.get(place).map_or(Ok(default), |text| text.parse::<u32>())
     };
-    let (rounds, seconds) = (number(0, 7)?, number(1, 5)?);
+    let rounds = number(0, 7)?;
+    let seconds = number(1, 5)?;
     let home = std::env::temp_dir().join(format!("bench-cost-{}", std::process::id()));
     fs::create_dir_all(&home)?;
     let nginx = start_nginx(&home)?;
-    let (name, url) = ("nginx file".to_string(), format!("{}small", nginx.url));
+    let name = "nginx file".to_string();
+    let url = format!("{}small", nginx.url);
     let file = Candidate { name, pid: nginx.pid, url, child: None };
     let mut candidates = vec![nginx, file, start_weir("epoll")?, start_weir("uring")?];
     for argument in arguments.iter().skip(2) {
@@ -63,7 +65,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (Some(name), Some(pid), Some(url)) = (words.next(), words.next(), words.next()) else {
             return Err(format!("`{argument}` is not NAME=PID=URL").into());
         };
-        let (name, url) = (name.to_string(), url.to_string());
+        let name = name.to_string();
+        let url = url.to_string();
         candidates.push(Candidate { name, pid: pid.parse()?, url, child: None });
     }
     for (connections, depth) in REGIMES {
@@ -95,7 +98,8 @@ fn compare(candidates: &[Candidate], rounds: u32, load: &Load) -> Result<(), Box
     for (place, candidate) in candidates.iter().enumerate() {
         let ratios: Vec<f64> =
             costs[0].iter().zip(&costs[place]).map(|(nginx, own)| nginx / own).collect();
-        let (low, high) = (sorted(&ratios)[0], sorted(&ratios)[ratios.len() - 1]);
+        let low = sorted(&ratios)[0];
+        let high = sorted(&ratios)[ratios.len() - 1];
         println!(
             "  {:<12} {:6.2} us/request {:8.0} requests/s {:.2} of nginx ({low:.2}-{high:.2})",
             candidate.name,
@@ -109,7 +113,8 @@ fn compare(candidates: &[Candidate], rounds: u32, load: &Load) -> Result<(), Box
 
 /// Returns the CPU time per request in µs, and requests per second.
 fn measure(candidate: &Candidate, load: &Load) -> Result<(f64, f64), Box<dyn Error>> {
-    let (seconds, connections) = (load.seconds, load.connections);
+    let seconds = load.seconds;
+    let connections = load.connections;
     let before = cpu_us(candidate.pid)?;
     let output = Command::new("taskset")
         .args(["-c", "1", "wrk", "-t1", &format!("-c{connections}"), &format!("-d{seconds}s")])
@@ -157,7 +162,8 @@ fn start_nginx(home: &Path) -> Result<Candidate, Box<dyn Error>> {
     command.args(["-c", "0", "nginx", "-p"]).arg(home).arg("-c").arg(&path);
     let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn()?;
     // taskset execs nginx (execve(2)), so the process id is nginx's.
-    let (pid, url) = (child.id(), format!("http://127.0.0.1:{port}/"));
+    let pid = child.id();
+    let url = format!("http://127.0.0.1:{port}/");
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
         std::thread::yield_now();
     }

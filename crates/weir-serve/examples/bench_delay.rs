@@ -68,7 +68,8 @@ fn ask(mut stream: TcpStream, delay_us: u64) -> std::io::Result<Vec<Sample>> {
             let line = text.lines().find_map(|line| line.strip_prefix(name));
             line.and_then(|value| value.parse::<i64>().ok()).unwrap_or_default()
         };
-        let (received, responded) = (stamp("x-srv-recv-ns: "), stamp("x-srv-send-ns: "));
+        let received = stamp("x-srv-recv-ns: ");
+        let responded = stamp("x-srv-send-ns: ");
         samples.push(Sample {
             excess: responded - received - (delay_us * 1000).cast_signed(),
             to_server: received - sent,

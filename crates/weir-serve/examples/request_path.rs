@@ -151,7 +151,8 @@ impl Backend for Memory {
     }
 
     fn next(&mut self) -> Option<Event<&mut [u8]>> {
-        let (conn, at) = (ConnId(0), self.now);
+        let conn = ConnId(0);
+        let at = self.now;
         if !self.is_accepted {
             self.is_accepted = true;
             return Some(Event { conn, generation: 0, at, kind: EventKind::Accepted });

@@ -152,7 +152,8 @@ impl Behaviour {
         let has_events = self.event_stream(route).is_some();
         let media_type = if has_events { "text/event-stream" } else { "text/plain" };
         let missing = |name: &str| !fields.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
-        let (is_untyped, is_uncontrolled) = (missing("content-type"), missing("cache-control"));
+        let is_untyped = missing("content-type");
+        let is_uncontrolled = missing("cache-control");
         if is_untyped {
             fields.insert(0, ("Content-Type", media_type));
         }
@@ -258,7 +259,8 @@ impl Behaviour {
         };
         let is_http1 = self.version() == HttpVersion::Http1;
         let of_streams = self.faults.iter().find(|fault| fault.kind.is_of_streams());
-        let (pieces_max, streams_max) = (Behaviour::PIECES_MAX, Http2Options::STREAMS_MAX);
+        let pieces_max = Behaviour::PIECES_MAX;
+        let streams_max = Http2Options::STREAMS_MAX;
         let chunks = 1..=Behaviour::CHUNK_MAX_BYTES;
         let mut of_routes = self.routes.iter().map(|prepared| &prepared.route);
         let has_events = self.events.is_some() || of_routes.any(|route| route.events.is_some());

@@ -73,7 +73,8 @@ impl Delay {
         let sample = match *self {
             Delay::Fixed(span) => return span_ns(span).min(Delay::SAMPLE_MAX_NS),
             Delay::Uniform { low, high } => {
-                let (low, high) = (float_ns(low), float_ns(high));
+                let low = float_ns(low);
+                let high = float_ns(high);
                 low + (high - low) * draws.uniform(LANE)
             }
             Delay::Exponential { mean } => -float_ns(mean) * draws.uniform(LANE).ln(),
@@ -115,7 +116,8 @@ impl FromStr for Delay {
             "uniform" => {
                 let usage = || usage(text, "uniform:LOW..HIGH", "uniform:1ms..5ms");
                 let (low, high) = rest.split_once("..").ok_or_else(usage)?;
-                let (low, high) = (parse_span(low)?, parse_span(high)?);
+                let low = parse_span(low)?;
+                let high = parse_span(high)?;
                 if low > high {
                     return Err(usage());
                 }

@@ -70,7 +70,8 @@ impl EventStream {
 
     /// Returns a stream of events that are all due at once.
     pub fn of(events: u32) -> EventStream {
-        let (first, gap) = (Delay::NONE, Delay::NONE);
+        let first = Delay::NONE;
+        let gap = Delay::NONE;
         EventStream { events, first, gap, data: EventData::default(), stall: None, cut: None }
     }
 
@@ -319,7 +320,8 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_reported_with_an_example() {
-        let (stall, cut) = (EventStall::from_str, EventCut::from_str);
+        let stall = EventStall::from_str;
+        let cut = EventCut::from_str;
         for text in ["", "1/10", "10@2", "1/0@2", "1/10@-1", "1/10@2"] {
             let error = stall(text).expect_err(text).to_string();
             assert!(error.contains("1/10@20+1.5s"), "{error}");

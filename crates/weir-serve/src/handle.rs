@@ -87,8 +87,10 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
     };
     for (worker, listeners) in listeners.into_iter().enumerate() {
         let cpu = (!cpus.is_empty()).then(|| cpus[worker % cpus.len()]);
-        let (machine, tls) = (machine.clone(), tls.clone());
-        let (shared, stop) = (handle.shared.clone(), handle.stop.clone());
+        let machine = machine.clone();
+        let tls = tls.clone();
+        let shared = handle.shared.clone();
+        let stop = handle.stop.clone();
         let waker = handle.waker.as_raw_fd();
         let originals = Arc::new(listeners);
         // Kept here too, so that the descriptor numbers stay valid until the worker has its own.

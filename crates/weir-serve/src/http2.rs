@@ -241,7 +241,9 @@ impl Http2 {
             }
             None => {
                 let bytes = bytes.cloned().map_or(BodyBytes::Filler, BodyBytes::Shared);
-                let (left, is_whole, is_of_call) = (range, is_last, false);
+                let left = range;
+                let is_whole = is_last;
+                let is_of_call = false;
                 self.bodies.push_back(BodyRest { stream, bytes, left, is_whole, is_of_call });
             }
         }
@@ -261,7 +263,8 @@ impl Http2 {
             Some(place) => place,
             None => {
                 let bytes = BodyBytes::Own(Vec::new());
-                let (left, is_whole) = (0..0, false);
+                let left = 0..0;
+                let is_whole = false;
                 self.bodies.push_back(BodyRest { stream, bytes, left, is_whole, is_of_call });
                 self.bodies.len() - 1
             }

@@ -34,7 +34,8 @@ pub fn write_arrivals(arrivals: &[Vec<Arrival>], out: &mut impl Write) -> io::Re
     for (worker, arrivals) in arrivals.iter().enumerate() {
         for arrival in arrivals {
             let Arrival { connection, request, received_ns, sent_ns, slot } = *arrival;
-            let (sent_ns, slot) = (text(sent_ns), text(slot));
+            let sent_ns = text(sent_ns);
+            let slot = text(slot);
             writeln!(out, "{worker},{connection},{request},{received_ns},{sent_ns},{slot}")?;
         }
     }

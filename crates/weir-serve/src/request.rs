@@ -361,8 +361,9 @@ mod tests {
     /// Reads the first request of `bytes`. Returns it and the number of bytes read, or `None` if it
     /// is incomplete.
     fn read_first(bytes: &[u8]) -> Result<Option<(ServedRequest, usize)>, BadRequest> {
-        let (mut parser, mut request, mut rest) =
-            (RequestParser::default(), ServedRequest::default(), bytes);
+        let mut parser = RequestParser::default();
+        let mut request = ServedRequest::default();
+        let mut rest = bytes;
         loop {
             match request.read(&mut parser, &mut rest, &Routes::default())? {
                 ReadProgress::Incomplete => return Ok(None),
@@ -393,7 +394,8 @@ mod tests {
             "POST /?delay=5ms HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nx-slot: 7\r\n\r\nabc";
         for split in 0..text.len() {
             assert_eq!(read_first(&text.as_bytes()[..split]), Ok(None), "split at {split}");
-            let (mut parser, mut request) = (RequestParser::default(), ServedRequest::default());
+            let mut parser = RequestParser::default();
+            let mut request = ServedRequest::default();
             let mut progress = Vec::new();
             for mut piece in [&text.as_bytes()[..split], &text.as_bytes()[split..]] {
                 while progress.last() != Some(&ReadProgress::End) {

@@ -247,7 +247,9 @@ impl Renderer {
             Framing::Chunked { chunk_bytes } => Some(Chunks::new(backend, chunk_bytes)),
             Framing::Length | Framing::UntilClose => None,
         };
-        let (text, event, segments) = (Vec::new(), Vec::new(), Vec::new());
+        let text = Vec::new();
+        let event = Vec::new();
+        let segments = Vec::new();
         Renderer {
             shared,
             fixed_headers,
@@ -284,7 +286,8 @@ impl Renderer {
             self.text.truncate(self.text.len() / 2);
         } else {
             let range = part.range(total);
-            let (bytes, last) = (range.end - range.start, part.is_last());
+            let bytes = range.end - range.start;
+            let last = part.is_last();
             let is_filler = response
                 .route
                 .is_none_or(|routed| !self.route_body(backend, response, routed, range, last));

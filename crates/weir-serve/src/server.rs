@@ -98,7 +98,8 @@ impl<B: Backend> Server<B> {
         loop {
             self.stand_still(stop);
             let Some(event) = self.backend.next() else { break };
-            let (conn, at) = (event.conn, event.at);
+            let conn = event.conn;
+            let at = event.at;
             match event.kind {
                 EventKind::Received { bytes, .. } => self.responder.receive(conn, bytes, at),
                 EventKind::Accepted => self.responder.accepted(conn, at),
@@ -189,7 +190,8 @@ impl<B: Backend> Server<B> {
             return self.give_fault(&due, fault, stop);
         }
         let has_garbage = due.fault.is_some();
-        let (piece, pieces) = (due.piece, due.pieces);
+        let piece = due.piece;
+        let pieces = due.pieces;
         let sent_at = if due.response.events.is_some() {
             let Some(sent_at) = self.give_event(&due, stop) else { return };
             sent_at
@@ -262,7 +264,8 @@ impl<B: Backend> Server<B> {
     /// accurate. Returns the send time, or `None` if the stream is cut here.
     #[cold]
     fn give_event(&mut self, due: &Due, stop: &AtomicBool) -> Option<Nanos> {
-        let (conn, response) = (due.conn, &due.response);
+        let conn = due.conn;
+        let response = &due.response;
         let is_end = due.piece + 1 == due.pieces;
         let is_cut = is_end && response.events.as_ref().is_some_and(|events| events.is_cut);
         // A stream that is cut has no last piece.

@@ -262,9 +262,11 @@ impl Shared {
         stats.websockets_open = stats.websockets.saturating_sub(closed);
         let of_routes = self.behaviour.routes.iter().zip(&self.route_requests);
         let count = |(prepared, requests): (&PreparedRoute, &AtomicU64)| {
-            let (route, requests) = (&prepared.route, requests.load(Ordering::Relaxed));
+            let route = &prepared.route;
+            let requests = requests.load(Ordering::Relaxed);
             let broken = route.broken.as_ref().map_or(0, |broken| requests / broken.every);
-            let (path, method) = (route.path.text(), route.method.clone());
+            let path = route.path.text();
+            let method = route.method.clone();
             RouteStats { path, method, requests, broken }
         };
         stats.routes = of_routes.map(count).collect();
@@ -316,7 +318,8 @@ impl Shared {
     /// Records that a request arrived at `at`; only the first call has an effect.
     pub(crate) fn note_request(&self, at: Nanos) {
         if self.first_request_at.load(Ordering::Relaxed) == u64::MAX {
-            let (new, order) = (at.0, Ordering::Relaxed);
+            let new = at.0;
+            let order = Ordering::Relaxed;
             let _ = self.first_request_at.compare_exchange(u64::MAX, new, order, order);
         }
     }

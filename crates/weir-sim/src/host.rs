@@ -287,11 +287,13 @@ impl Peer for Host {
         truth.counts.bytes_to_server += bytes.len() as u64;
         let was_idle = session.serving.is_none() && session.waiting.is_empty();
         session.framer.receive(bytes, sent_at, |framed| {
-            let (request, chance) = (truth.requests.len(), &mut self.fault_chance);
+            let request = truth.requests.len();
+            let chance = &mut self.fault_chance;
             let mut faults = self.world.faults.response.iter();
             let meant = faults.find(|(pick, _)| pick.hits(request as u64, moment.now, chance));
             let fault = meant.map(|(_, fault)| *fault);
-            let (is_head, number) = (framed.is_head, framed.number);
+            let is_head = framed.is_head;
+            let number = framed.number;
             session.waiting.push_back(Job { request, is_head, number, fault });
             truth.requests.push(TrueRequest::new(session.name, number, framed.sent_at, moment.now));
         });

@@ -23,7 +23,8 @@ impl Random {
         let [a, b, c, d] = self.state;
         let result = b.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
         // The published update, written without assigning in place.
-        let (c, d) = (c ^ a, d ^ b);
+        let c = c ^ a;
+        let d = d ^ b;
         self.state = [a ^ d, b ^ c, c ^ (b << 17), d.rotate_left(45)];
         result
     }
@@ -77,7 +78,8 @@ mod tests {
 
     #[test]
     fn numbers_are_uniform_and_repeat() {
-        let (mut one, mut two) = (Random::new(Seed(7), 1), Random::new(Seed(7), 1));
+        let mut one = Random::new(Seed(7), 1);
+        let mut two = Random::new(Seed(7), 1);
         let mut other = Random::new(Seed(7), 2);
         let mut tens = [0u32; 10];
         for _ in 0..100_000 {

@@ -73,7 +73,8 @@ impl Link<'_> {
     /// Sends the complete response to a request.
     pub fn respond(&mut self, request: usize, status: u16, bytes: &[u8]) {
         self.truth.read().requests[request].fate = Fate::Responded(status);
-        let (begins, ends) = (Some(request), Some(request));
+        let begins = Some(request);
+        let ends = Some(request);
         self.depart(Cargo::Bytes { bytes: bytes.to_vec(), begins, ends });
     }
 

@@ -235,7 +235,9 @@ impl Backend for Sim {
     }
 
     fn connect(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {
-        let (at, to, source) = (self.now, to.clone(), options.source);
+        let at = self.now;
+        let to = to.clone();
+        let source = options.source;
         self.machine.truth.read().connects.push(Connect { at, conn, to, source });
         if self.conns.len() <= conn.index() {
             self.conns.resize(conn.index() + 1, Slot::default());
@@ -333,7 +335,8 @@ impl Backend for Sim {
         self.machine.truth.read().counts.events += 1;
         self.advance(self.now.after(self.world.client.event_ns));
         let socket = &self.machine.sockets[id];
-        let (conn, generation) = (socket.conn, socket.generation);
+        let conn = socket.conn;
+        let generation = socket.generation;
         match kind {
             EventKind::Received { .. } if self.event_bytes.first() == Some(&HANDSHAKE_RECORD) => {
                 self.owed_ns = self.world.client.handshake_ns;

@@ -33,7 +33,8 @@ fn main() {
         println!("{law:?}, {planned} requests; throughput {}", line(throughput, runs));
         for (p, study) in PERCENTILES.into_iter().zip(studies) {
             let deff = study.deff_sum / f64::from(runs);
-            let (plain, printed) = (line(study.plain, runs), line(study.supported, runs));
+            let plain = line(study.plain, runs);
+            let printed = line(study.supported, runs);
             let weak = line(study.weak, runs);
             println!(
                 "  p{:<5} DEFF {deff:4.0} plain {plain} printed {printed} ~ {weak}",

@@ -63,7 +63,8 @@ fn deviance(x: f64, mean: f64) -> f64 {
         return x * (x / mean).ln() + mean - x;
     }
     // (1 + d)·ln(1 + d) − d = Σ (−d)^k/(k(k − 1)) from k = 2.
-    let (mut power, mut sum) = (-d, 0.0);
+    let mut power = -d;
+    let mut sum = 0.0;
     for k in 2..=20 {
         power *= -d;
         sum += power / f64::from(k * (k - 1));
@@ -73,7 +74,8 @@ fn deviance(x: f64, mean: f64) -> f64 {
 
 /// ln Γ(z) − ((z − ½)·ln z − z + ½·ln 2π) for z > 0 (DLMF 5.11.1).
 fn stirling_error(z: f64) -> f64 {
-    let (mut shifted, mut product) = (z, 1.0);
+    let mut shifted = z;
+    let mut product = 1.0;
     while shifted < 20.0 {
         product *= shifted;
         shifted += 1.0;
@@ -150,7 +152,8 @@ mod tests {
     fn both_tails_and_one_count_add_up() {
         for trials in [1_u32, 7, 60] {
             for hits in 0..=trials {
-                let (k, n) = (f64::from(hits), f64::from(trials));
+                let k = f64::from(hits);
+                let n = f64::from(trials);
                 let sum = binomial_at_most(k, n, 0.3) + binomial_at_least(k + 1.0, n, 0.3);
                 check(&format!("{hits} of {trials}"), sum, 1.0, 1e-12);
             }

@@ -116,7 +116,8 @@ impl LogSeries<'_> {
     /// only a part of what follows.
     fn relocate(&self, borders: &mut [usize]) {
         for at in 1..borders.len() - 1 {
-            let (start, end) = (borders[at - 1], borders[at + 1]);
+            let start = borders[at - 1];
+            let end = borders[at + 1];
             let segment = &self.logs[start..end];
             let split = Ranks::of(segment).best_split(segment, SEGMENT_MIN);
             borders[at] = start + split.index;
@@ -149,7 +150,9 @@ impl LogSeries<'_> {
 
     /// Tests the border at a place of `borders`, which is neither the first nor the last.
     fn test(&self, borders: &[usize], at: usize) -> Border {
-        let (start, middle, end) = (borders[at - 1], borders[at], borders[at + 1]);
+        let start = borders[at - 1];
+        let middle = borders[at];
+        let end = borders[at + 1];
         let segment = &self.logs[start..end];
         let ranks = Ranks::of(segment);
         let energy = |values: &[f64]| ranks.best_split(values, SEGMENT_MIN).energy;

@@ -114,7 +114,8 @@ pub fn unpaired(a: &[f64], b: &[f64]) -> Option<Difference> {
     }
     let p = rank_sum::p(&a, &b);
     let (low, high) = rank_sum::interval_of_medians(&a, &b, 1.0 - LEVEL);
-    let (a, b) = (median(&mut a), median(&mut b));
+    let a = median(&mut a);
+    let b = median(&mut b);
     let effect = b - a;
     Some(Difference { a: a.exp(), b: b.exp(), effect, low, high, level: LEVEL, p, runs })
 }
@@ -124,7 +125,8 @@ pub fn unpaired(a: &[f64], b: &[f64]) -> Option<Difference> {
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<_> = (0..p.len()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
-    let (mut adjusted, mut least) = (vec![0.0; p.len()], 0.0_f64);
+    let mut adjusted = vec![0.0; p.len()];
+    let mut least = 0.0_f64;
     for (place, &test) in order.iter().enumerate() {
         least = least.max(p[test] * (p.len() - place) as f64).min(1.0);
         adjusted[test] = least;

@@ -21,7 +21,8 @@ impl Split {
     /// Returns the split of `count` values at an index, from the sums of the distances within the
     /// earlier part, between both, and within the later one.
     fn at(index: usize, count: usize, [early, between, late]: [f64; 3]) -> Split {
-        let (n, m) = (index as f64, (count - index) as f64);
+        let n = index as f64;
+        let m = (count - index) as f64;
         let energy =
             2.0 * between / (n * m) - 2.0 * early / (n * (n - 1.0)) - 2.0 * late / (m * (m - 1.0));
         Split { index, energy: energy * n * m / (n + m) }
@@ -56,7 +57,9 @@ fn scan(
     mut distances: impl FnMut(usize) -> (f64, f64),
 ) -> Split {
     // At first all distances lie within the later part; values then move to the earlier one.
-    let (mut within_early, mut between, mut within_late) = (0.0, 0.0, within);
+    let mut within_early = 0.0;
+    let mut between = 0.0;
+    let mut within_late = within;
     let mut best = Split { index: least, energy: f64::NEG_INFINITY };
     for moved in 0..count - least {
         let (to_early, to_late) = distances(moved);
@@ -82,11 +85,13 @@ pub(crate) fn best_split_of_prefixes(values: &[f64], least: usize) -> Split {
     // Of the split at each index, in the prefix that is being considered: the distances within the
     // earlier part, over its number of values less one, those within the later part, and those
     // between both.
-    let (mut early, mut late, mut between) =
-        (vec![0.0; count + 1], vec![0.0; count + 1], vec![0.0; count + 1]);
+    let mut early = vec![0.0; count + 1];
+    let mut late = vec![0.0; count + 1];
+    let mut between = vec![0.0; count + 1];
     let inverse: Vec<_> = (0..=count).map(|count| (count as f64).recip()).collect();
     let mut to_earlier = vec![0.0; count + 1];
-    let (mut within, mut best) = (0.0, Split { index: least, energy: f64::NEG_INFINITY });
+    let mut within = 0.0;
+    let mut best = Split { index: least, energy: f64::NEG_INFINITY };
     for (last, value) in values.iter().enumerate() {
         let end = last + 1;
         let mut to_all = 0.0;
@@ -110,7 +115,8 @@ pub(crate) fn best_split_of_prefixes(values: &[f64], least: usize) -> Split {
         for ((index, (between, late)), (early, later)) in
             splits.clone().zip(sums).zip(early[splits].iter().zip(later))
         {
-            let (n, m) = (index as f64, (end - index) as f64);
+            let n = index as f64;
+            let m = (end - index) as f64;
             let energy = 2.0 * (between - early * m - late * later * n) * inverse[end];
             if energy > best.energy {
                 best = Split { index, energy };
@@ -155,7 +161,8 @@ mod tests {
     fn a_prefix_shows_a_change_that_is_undone() {
         let mut values = [0.0; 30];
         values[10..20].fill(1.0);
-        let (whole, prefixes) = (best_split(&values, 3), best_split_of_prefixes(&values, 3));
+        let whole = best_split(&values, 3);
+        let prefixes = best_split_of_prefixes(&values, 3);
         assert_eq!(prefixes, Split { index: 10, energy: 10.0 });
         assert!(whole.energy < 5.0, "{whole:?}");
     }

@@ -143,7 +143,8 @@ impl Clusters {
         let count = slices.iter().map(|slice| slice.count).sum::<u64>() as f64;
         let beyond = slices.iter().map(|slice| slice.beyond).sum::<u64>() as f64;
         let share = beyond / count;
-        let (filled, independent) = (filled as f64, count * share * (1.0 - share));
+        let filled = filled as f64;
+        let independent = count * share * (1.0 - share);
         let residuals: Vec<f64> =
             slices.iter().map(|slice| slice.beyond as f64 - share * slice.count as f64).collect();
         let moment = |power| residuals.iter().map(|r: &f64| r.powi(power)).sum::<f64>() / filled;
@@ -277,7 +278,8 @@ mod tests {
     /// The guard may reveal clusters that the percentile's own slices do not.
     #[test]
     fn the_guard_counts_if_it_is_worse() {
-        let (even, uneven) = (tails(&[(100, 1); 4]), tails(&[(100, 19), (100, 1)].repeat(2)));
+        let even = tails(&[(100, 1); 4]);
+        let uneven = tails(&[(100, 19), (100, 1)].repeat(2));
         let own = percentile_interval(0.99, &even, None).expect("4 slices");
         let guarded = percentile_interval(0.99, &even, Some(&uneven)).expect("4 slices");
         let guard = percentile_interval(0.9, &uneven, None).expect("4 slices");

@@ -85,7 +85,8 @@ pub fn knee(parts: &[RampPart]) -> Option<FoundKnee> {
     if !is_long || (due as f64) < DUE_MIN * parts.len() as f64 {
         return None;
     }
-    let (last, end) = (parts.len() - 1, parts.len() - BEHIND_MIN);
+    let last = parts.len() - 1;
+    let end = parts.len() - BEHIND_MIN;
     let change = change(parts);
     let floor = median_of(&parts[..change.max(BEFORE_MIN)]);
     // The first part behind the change may be saturated in its last moments alone.
@@ -106,7 +107,8 @@ pub fn knee(parts: &[RampPart]) -> Option<FoundKnee> {
     let capacity = mean_interval(&rates, CONFIDENCE)?;
     let request = 1.0 / behind.iter().map(|part| part.length_s).sum::<f64>();
     let half_width = capacity.half_width + request;
-    let (low, high) = (capacity.mean - half_width, capacity.mean + half_width);
+    let low = capacity.mean - half_width;
+    let high = capacity.mean + half_width;
     let before = parts[change - 2..change].iter().map(completed_rps).sum::<f64>() / 2.0;
     let beside = (parts[change - 2].from_rps, parts[(change + 1).min(last)].to_rps);
     // Two parts of a random server are 10% above by luck now and then.
@@ -206,8 +208,10 @@ mod tests {
             let mut random = Uniform(seed);
             let slope = (to_rps - from_rps) / length_s;
             let part_s = length_s / 30.0;
-            let (mut arrivals, mut free) = (0.5, vec![0.0_f64; self.servers]);
-            let (mut due, mut ends): (Vec<(f64, f64)>, Vec<f64>) = (Vec::new(), Vec::new());
+            let mut arrivals = 0.5;
+            let mut free = vec![0.0_f64; self.servers];
+            let mut due: Vec<(f64, f64)> = Vec::new();
+            let mut ends: Vec<f64> = Vec::new();
             loop {
                 // The inverse of the integral of the rate.
                 let root = (from_rps * from_rps + 2.0 * slope * arrivals).sqrt();
@@ -225,7 +229,8 @@ mod tests {
                 ends.push(*next);
             }
             let part = |k: u32| {
-                let (begin, end) = (part_s * f64::from(k), part_s * f64::from(k + 1));
+                let begin = part_s * f64::from(k);
+                let end = part_s * f64::from(k + 1);
                 let within = |at: &f64| (begin..end).contains(at);
                 let times = due.iter().filter(|(at, _)| within(at)).map(|(_, took)| *took);
                 let mut times: Vec<f64> = times.collect();

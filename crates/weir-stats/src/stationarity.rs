@@ -162,8 +162,10 @@ fn score_variance(values: &[f64]) -> f64 {
 
 fn thirds(values: &[f64]) -> Thirds {
     let third = values.len() / 3;
-    let (first, last) = (&values[..third], &values[values.len() - third..]);
-    let (before, after) = (mean(first), mean(last));
+    let first = &values[..third];
+    let last = &values[values.len() - third..];
+    let before = mean(first);
+    let after = mean(last);
     let errors = (variance(first) / third as f64, variance(last) / third as f64);
     Thirds { p: welch(after - before, errors, third), difference: relative(before, after) }
 }

@@ -35,7 +35,8 @@ pub fn t_quantile(p: f64, df: f64) -> f64 {
 /// `centre(x)` that between 0 and x. The function with the better relative precision is solved.
 fn quantile(p: f64, tail: impl Fn(f64) -> f64, centre: impl Fn(f64) -> f64) -> f64 {
     assert!((0.0..=1.0).contains(&p), "a probability is 0 to 1, and not {p}");
-    let (nearer, from_middle) = (p.min(1.0 - p), (p - 0.5).abs());
+    let nearer = p.min(1.0 - p);
+    let from_middle = (p - 0.5).abs();
     let magnitude = if nearer == 0.0 {
         f64::INFINITY
     } else if from_middle < 0.25 {
@@ -51,7 +52,8 @@ fn first(holds: impl Fn(f64) -> bool) -> f64 {
     if holds(0.0) {
         return 0.0;
     }
-    let (mut low, mut high) = (0.0, 1.0_f64);
+    let mut low = 0.0;
+    let mut high = 1.0_f64;
     while high.is_finite() && !holds(high) {
         (low, high) = (high, high * 2.0);
     }
@@ -85,7 +87,9 @@ fn normal_centre(z: f64) -> f64 {
     if z >= NORMAL_TAIL {
         return 0.5 - normal_tail(z);
     }
-    let (mut term, mut sum, mut odd) = (z, z, 1.0);
+    let mut term = z;
+    let mut sum = z;
+    let mut odd = 1.0;
     while term > sum * f64::EPSILON {
         odd += 2.0;
         term *= z * z / odd;
@@ -131,7 +135,9 @@ fn beta_lower(x: f64, y: f64, a: f64, b: f64, df: f64) -> f64 {
 /// Returns 1 + d₁/(1 + d₂/(1 + …)), by Lentz's method in Thompson and Barnett's form. Near the mean
 /// it takes some √(a + b) terms.
 pub(crate) fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
-    let (mut value, mut above, mut below) = (1.0, 1.0, 0.0);
+    let mut value = 1.0;
+    let mut above = 1.0;
+    let mut below = 0.0;
     for m in 0..200_000 {
         let k = f64::from(m);
         let odd = -(a + k) * (a + b + k) * x / ((a + 2.0 * k) * (a + 2.0 * k + 1.0));
@@ -154,7 +160,8 @@ pub(crate) fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
 /// Returns ln B(½, a). Γ(a + ½)/Γ(a) is expanded directly (DLMF 5.11.13): the difference of two
 /// logarithms of Γ would lose digits for large `a`.
 fn ln_beta_half(a: f64) -> f64 {
-    let (mut a, mut ratio) = (a, 1.0);
+    let mut a = a;
+    let mut ratio = 1.0;
     while a < 20.0 {
         ratio *= a / (a + 0.5);
         a += 1.0;

@@ -18,7 +18,8 @@ impl Noise {
     /// Returns a standard normal number (Box and Muller).
     pub(crate) fn normal(&mut self) -> f64 {
         let mut unit = || (self.0.next() >> 11) as f64 / (1_u64 << 53) as f64;
-        let (radius, angle) = ((-2.0 * (1.0 - unit()).ln()).sqrt(), std::f64::consts::TAU * unit());
+        let radius = (-2.0 * (1.0 - unit()).ln()).sqrt();
+        let angle = std::f64::consts::TAU * unit();
         radius * angle.cos()
     }
 

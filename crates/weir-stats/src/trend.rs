@@ -18,7 +18,8 @@ pub fn regression(x: &[f64], y: &[f64], confidence: f64) -> Option<ValueInterval
     if x.len() < 3 {
         return None;
     }
-    let (x_mean, y_mean) = (mean(x), mean(y));
+    let x_mean = mean(x);
+    let y_mean = mean(y);
     let spread: f64 = x.iter().map(|x| (x - x_mean).powi(2)).sum();
     if spread <= 0.0 {
         return None;

@@ -117,7 +117,8 @@ fn resample(points: &[SweepPoint], connections: &[f64], weights: &[f64]) -> Vec<
 /// Returns the deviations of runs from their point's mean, relative to it. A mean is nearer to its
 /// own runs than the true value is, by √((r−1)/r); the factor corrects for that.
 fn deviations(point: &SweepPoint) -> impl Iterator<Item = f64> {
-    let (runs, mean) = (point.throughputs.len() as f64, mean(&point.throughputs));
+    let runs = point.throughputs.len() as f64;
+    let mean = mean(&point.throughputs);
     let factor = (runs / (runs - 1.0)).sqrt();
     point.throughputs.iter().map(move |throughput| (throughput / mean - 1.0) * factor)
 }

@@ -71,7 +71,8 @@ fn best_deletion(values: &[f64]) -> usize {
     let total = values.len();
     // Iterates from the end, so that each step adds one value to the mean and the squares
     // (Welford).
-    let (mut mean, mut squares) = (0.0, 0.0);
+    let mut mean = 0.0;
+    let mut squares = 0.0;
     let mut best = (f64::INFINITY, 0);
     for (deleted, value) in values.iter().enumerate().rev() {
         let kept = (total - deleted) as f64;

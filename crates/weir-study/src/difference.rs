@@ -130,7 +130,9 @@ fn median_of(metric: &NamedMetric, runs: &[&Document]) -> Option<Measured> {
         let mut ends: Vec<f64> = measured.iter().map(end).collect();
         median(&mut ends)
     };
-    let (value, low, high) = (middle(|it| it.value), middle(|it| it.low), middle(|it| it.high));
+    let value = middle(|it| it.value);
+    let low = middle(|it| it.low);
+    let high = middle(|it| it.high);
     let bounds = [Bound::Lower, Bound::Upper, Bound::Unknown];
     let count = |bound: &Bound| measured.iter().filter(|it| it.bound == *bound).count();
     let bound = match low == value && value == high {

@@ -70,7 +70,8 @@ fn half_width(a: &[f64], b: &[f64]) -> Option<f64> {
         return None;
     }
     let part = |values: &[f64]| variance(values) / values.len() as f64;
-    let (one, other) = (part(a), part(b));
+    let one = part(a);
+    let other = part(b);
     if one + other == 0.0 {
         return Some(0.0);
     }
@@ -95,7 +96,8 @@ mod tests {
             assert!((half - expected).abs() < 1e-9, "{half}");
         };
         check(&[-1.0, 0.0, 1.0], &[-1.0, 1.0, 3.0], 4.1553995031825055);
-        let (a, b) = ([9_800.0, 10_100.0, 10_050.0, 9_900.0], [8_000.0, 8_100.0, 7_950.0]);
+        let a = [9_800.0, 10_100.0, 10_050.0, 9_900.0];
+        let b = [8_000.0, 8_100.0, 7_950.0];
         check(&logs(&a), &logs(&b), 0.02271297098685221);
         assert_eq!(half_width(&[1.0], &[1.0, 2.0]), None);
         assert_eq!(half_width(&[1.0, 1.0], &[2.0, 2.0]), Some(0.0));

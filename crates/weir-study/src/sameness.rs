@@ -24,7 +24,8 @@ const NAMES_MAX: usize = 5;
 
 /// Returns the reasons why runs cannot be compared, and warnings.
 pub(crate) fn judge(runs: Runs<'_>, allowed: Allowed) -> (Vec<Note>, Vec<Note>) {
-    let (mut reasons, mut warnings) = (Vec::new(), Vec::new());
+    let mut reasons = Vec::new();
+    let mut warnings = Vec::new();
     for (side, name) in [(runs.a, "A"), (runs.b, "B")] {
         reasons.extend(refused(side, name));
     }
@@ -66,7 +67,8 @@ fn refused(side: &[&Document], name: &str) -> Option<Note> {
         shown.push(format!("and {more} more"));
     }
     (!refused.is_empty()).then(|| {
-        let (some, all) = (refused.len(), side.len());
+        let some = refused.len();
+        let all = side.len();
         let text = format!("{some} of {all} runs of {name} are graded failed or void");
         Note::new("INVALID_RUNS", format!("{text}: {}", shown.join(", ")))
     })
@@ -162,7 +164,8 @@ fn of_all<'d>(
     facts: impl Fn(&Document) -> Value,
 ) -> Vec<String> {
     let own = facts(first);
-    let (mut seen, mut found) = (Vec::new(), Vec::new());
+    let mut seen = Vec::new();
+    let mut found = Vec::new();
     for value in runs.map(|run| facts(run)) {
         if seen.contains(&value) {
             continue;

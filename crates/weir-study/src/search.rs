@@ -117,7 +117,8 @@ impl SearchRun {
     /// Returns the next step, given the trials so far.
     pub fn next(&self) -> Next {
         let Some(search) = &self.search else { return Next::Run(self.trial(None, GUESS_S)) };
-        let (effort, trials) = (&self.effort, self.trials.len());
+        let effort = &self.effort;
+        let trials = self.trials.len();
         let is_out = trials >= effort.trials_max as usize;
         let concludes = trials >= effort.narrow_trials as usize;
         match search.step(concludes) {
@@ -219,7 +220,8 @@ impl SearchRun {
         if let Some(search) = self.search.as_mut().filter(|_| !is_repeated) {
             search.record(TrialResult { rate_rps, duration_s, shares: tails, rises, limited_by });
         }
-        let (growth, text) = (growth.map(growth::in_result), client.unwrap_or_default());
+        let growth = growth.map(growth::in_result);
+        let text = client.unwrap_or_default();
         SearchTrial { used, shares, waits, growth, text, ..SearchTrial::default() }
     }
 }

@@ -17,8 +17,8 @@ pub(crate) fn of_pairs(pairs: &[(&Document, &Document)], error: f64) -> Vec<Shif
 
 /// Returns the differences between two sets of runs.
 pub(crate) fn of_sets(a: &[&Document], b: &[&Document]) -> Vec<ShiftLevel> {
-    let (a, b): (Vec<_>, Vec<_>) =
-        (a.iter().map(|run| levels(run)).collect(), b.iter().map(|run| levels(run)).collect());
+    let a: Vec<_> = a.iter().map(|run| levels(run)).collect();
+    let b: Vec<_> = b.iter().map(|run| levels(run)).collect();
     entries(|level| unpaired(&at(&a, level), &at(&b, level)))
 }
 

@@ -15,7 +15,8 @@ pub(crate) fn sentence(
     comparison: &Comparison,
     why: Option<&str>,
 ) -> String {
-    let (name, new) = (metric.title(), &comparison.new.name);
+    let name = metric.title();
+    let new = &comparison.new.name;
     let change = change(entry);
     let evidence = evidence(entry, comparison);
     if comparison.pairing == Pairing::Single {

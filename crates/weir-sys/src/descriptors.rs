@@ -103,7 +103,8 @@ mod tests {
         let stream = TcpStream::connect(listener.local_addr().expect("name")).expect("connect");
         let (mut peer, _) = listener.accept().expect("accept");
         let others: Vec<File> = (0..50).map(|_| File::open("/dev/null").expect("open")).collect();
-        let (kept, dropped) = (others[40].as_raw_fd(), stream.as_raw_fd());
+        let kept = others[40].as_raw_fd();
+        let dropped = stream.as_raw_fd();
         let (sender, receiver) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
         let thread = thread::spawn(move || {

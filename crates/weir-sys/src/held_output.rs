@@ -42,7 +42,8 @@ impl HeldOutput {
     /// When a descriptor or the thread is missing.
     pub fn begin(bytes_max: usize) -> io::Result<HeldOutput> {
         let (read, written) = UnixStream::pair()?;
-        let (stdout, stderr) = (io::stdout(), io::stderr());
+        let stdout = io::stdout();
+        let stderr = io::stderr();
         let reader = Builder::new().name("weir-output".to_owned());
         let reader = Some(reader.spawn(move || tail(read, bytes_max))?);
         let mut held = HeldOutput { terminals: Vec::new(), written, reader };
@@ -76,7 +77,8 @@ impl Drop for HeldOutput {
 /// Reads to the end, and returns the last `bytes_max` bytes.
 fn tail(mut read: impl Read, bytes_max: usize) -> HeldText {
     let mut kept: VecDeque<u8> = VecDeque::new();
-    let (mut buffer, mut dropped) = (vec![0; READ_BYTES], 0);
+    let mut buffer = vec![0; READ_BYTES];
+    let mut dropped = 0;
     // An error ends it like the end.
     while let Ok(count @ 1..) = read.read(&mut buffer) {
         kept.extend(&buffer[..count]);

@@ -46,7 +46,8 @@ fn open_within(path: &Path, limit: Option<Duration>) -> io::Result<File> {
 /// True if a pipe, which was opened without waiting, has bytes or a writer. It reads none of them.
 fn has_writer(pipe: &File) -> io::Result<bool> {
     let (_read, scratch) = io::pipe()?;
-    let (from, to) = (pipe.as_raw_fd(), scratch.as_raw_fd());
+    let from = pipe.as_raw_fd();
+    let to = scratch.as_raw_fd();
     // SAFETY: both descriptors are open pipes, and the call changes no memory of this process.
     let count = unsafe { libc::tee(from, to, 1, libc::SPLICE_F_NONBLOCK) };
     match io::Error::last_os_error() {

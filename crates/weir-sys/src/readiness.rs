@@ -70,7 +70,8 @@ mod tests {
     fn a_source_is_ready_when_bytes_or_the_end_are_there() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let connect = || TcpStream::connect(listener.local_addr().expect("bound")).expect("open");
-        let (mut silent, mut sending) = (connect(), connect());
+        let mut silent = connect();
+        let mut sending = connect();
         let accept = || listener.accept().expect("connected").0;
         let accepted = [accept(), accept()];
         sending.write_all(b"x").expect("there is room");

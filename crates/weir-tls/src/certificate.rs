@@ -165,7 +165,9 @@ fn time((found, content): (u8, &[u8])) -> Option<String> {
         return None;
     }
     let part = |from: usize| &digits[from..from + 2];
-    let (year, month, day) = (&digits[..4], part(4), part(6));
+    let year = &digits[..4];
+    let month = part(4);
+    let day = part(6);
     Some(format!("{year}-{month}-{day}T{}:{}:{}Z", part(8), part(10), part(12)))
 }
 

@@ -219,7 +219,8 @@ mod tests {
             };
             assert!(is_right, "{error:?}");
         };
-        let (new, old) = ("TLS_AES_128_GCM_SHA256", "ecdhe-rsa-aes128-gcm-sha256");
+        let new = "TLS_AES_128_GCM_SHA256";
+        let old = "ecdhe-rsa-aes128-gcm-sha256";
         check((Tls12, Tls13), &[new, old, new], None);
         check((Tls12, Tls13), &[old], None);
         check((Tls13, Tls13), &[new], None);

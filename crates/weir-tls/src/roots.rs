@@ -29,7 +29,8 @@ pub(crate) fn of_file(
                 .map_err(|source| TlsConfigError::UnreadableCaFile { path: path.into(), source })?,
         ),
     };
-    let (mut roots, mut given) = (RootCertStore::empty(), Vec::new());
+    let mut roots = RootCertStore::empty();
+    let mut given = Vec::new();
     for (number, certificate) in (1..).zip(CertificateDer::pem_slice_iter(&pem)) {
         let broken = |reason| TlsConfigError::BrokenCaFile { path: path.into(), number, reason };
         let certificate = certificate.map_err(|error| broken(error.to_string()))?;

@@ -342,7 +342,8 @@ mod tests {
 
     /// Returns the plaintext of these bytes at the server, and true if they close the connection.
     fn decrypted(server: &mut ServerConnection, mut bytes: &[u8]) -> (Vec<u8>, bool) {
-        let (mut plain, mut is_closed) = (Vec::new(), false);
+        let mut plain = Vec::new();
+        let mut is_closed = false;
         while server.read_tls(&mut bytes).unwrap() > 0 {
             is_closed |= server.process_new_packets().unwrap().peer_has_closed();
             let _ = server.reader().read_to_end(&mut plain);

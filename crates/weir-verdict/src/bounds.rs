@@ -315,7 +315,10 @@ impl TimeEvidence {
             let client_ns = self.mean_ns.max(delayed_ns).min(mean_ns);
             let share = client_ns / mean_ns.max(1.0);
             // A mean has no interval, so that the cause makes no difference.
-            let (p, ns, client_ns, stopped_ns) = (50.0, median.ns, client_ns as u64, 0);
+            let p = 50.0;
+            let ns = median.ns;
+            let client_ns = client_ns as u64;
+            let stopped_ns = 0;
             let of = ClientOverhead { p, ns, client_ns, stopped_ns, share, is_partial: false };
             overhead::inflates(&of, &median)
         });

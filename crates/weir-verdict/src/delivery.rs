@@ -53,14 +53,16 @@ fn missing_connections(document: &Document) -> Option<String> {
     }
     let worst = connections.failures.iter().max_by_key(|failure| failure.count);
     let why = worst.map_or_else(String::new, |failure| format!(": {}", failure.text));
-    let (requested, open) = (units::count(requested), units::count(open));
+    let requested = units::count(requested);
+    let open = units::count(open);
     Some(format!("{open} of {requested} connections opened{why}"))
 }
 
 /// Reports requests that were due and never sent, with the reason.
 fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
     let accounting = &document.accounting;
-    let (planned, missing) = (accounting.planned, accounting.never_sent);
+    let planned = accounting.planned;
+    let missing = accounting.never_sent;
     let share = missing as f64 / planned.max(1) as f64;
     // One request at the edge of the window is not a missed plan.
     if missing <= 1 || share < NEVER_SENT_SHARE {
@@ -83,7 +85,8 @@ fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
         _ if connections == 1 => "the connection was busy".to_owned(),
         _ => format!("all {} connections were busy", units::count(connections.into())),
     };
-    let (missing, planned) = (units::count(missing), units::count(planned));
+    let missing = units::count(missing);
+    let planned = units::count(planned);
     let share = units::short_percent(share);
     Some(format!("{share} never sent ({missing} of {planned} requests): {why}"))
 }

@@ -18,7 +18,8 @@ pub(crate) fn of_all(document: &Document) -> Vec<Option<RampKnee>> {
 }
 
 fn of(document: &Document, planned: &Stage, stage: &StageSection) -> Option<RampKnee> {
-    let (from, to) = (planned.from.rps(), planned.to.rps());
+    let from = planned.from.rps();
+    let to = planned.to.rps();
     if from >= to {
         return None;
     }
@@ -41,7 +42,8 @@ fn of(document: &Document, planned: &Stage, stage: &StageSection) -> Option<Ramp
     };
     let found = knee(&whole.map(part).collect::<Vec<_>>())?;
     let (low_rps, high_rps) = found.rps.unzip();
-    let (searched_rps, floor_ns) = (found.searched_rps, found.floor.round() as u64);
+    let searched_rps = found.searched_rps;
+    let floor_ns = found.floor.round() as u64;
     Some(RampKnee { low_rps, high_rps, searched_rps, floor_ns })
 }
 

@@ -88,7 +88,8 @@ pub(crate) fn of_run(
     };
     let ns = gaps.percentile(p)?;
     let outside = &stamps.gap_outside.times.ok;
-    let (with_ns, without_ns) = (stamps.gap.times.ok.percentile(p)?, outside.percentile(p)?);
+    let with_ns = stamps.gap.times.ok.percentile(p)?;
+    let without_ns = outside.percentile(p)?;
     // If each gap has stamps, the gaps between these are the true ones, unless they are doubted.
     let (range, stamped_ns) = if outside.count() == gaps.count() {
         let possible = DoubtedGaps::possible(document, &doubts, is_contended);

@@ -97,7 +97,8 @@ fn network(document: &Document) -> Option<String> {
     let service_ns = service_p50_ns(document)?;
     let is_most = round_trip_ns as f64 >= NETWORK_SHARE * service_ns as f64;
     is_most.then(|| {
-        let (trip, service) = (units::duration(round_trip_ns), units::duration(service_ns));
+        let trip = units::duration(round_trip_ns);
+        let service = units::duration(service_ns);
         format!("the TCP round trip is {trip} of the {service} median service time")
     })
 }
@@ -141,7 +142,8 @@ fn server(document: &Document) -> Option<String> {
     let Medians { load_ns, probe_ns, of } = Medians::of(document)?;
     let ratio = load_ns as f64 / probe_ns.max(1) as f64;
     (ratio > SERVER_ABOVE).then(|| {
-        let (load, probe) = (units::duration(load_ns), units::duration(probe_ns));
+        let load = units::duration(load_ns);
+        let probe = units::duration(probe_ns);
         format!("median service time {load}{of}, {ratio:.1} times the {probe} of one connection")
     })
 }

@@ -127,7 +127,8 @@ pub(crate) fn inflates(overhead: &ClientOverhead, value: &PercentileValue) -> bo
 /// stopped wait for each other's connections for about as long as it was stopped.
 fn before_send(document: &Document, p: f64) -> Option<u64> {
     let latency = &document.latency;
-    let (all, unlagged) = (&latency.response_time.ok, latency.unlagged.as_ref()?);
+    let all = &latency.response_time.ok;
+    let unlagged = latency.unlagged.as_ref()?;
     let late_ns = all.percentile(p)?.ns.saturating_sub(unlagged.ok.percentile(p)?.ns);
     let of = |metric: &Metric, p: f64| metric.ok.percentile(p).map_or(0, |value| value.ns);
     let waited_ns = of(&latency.connection_wait, p).min(of(&latency.sched_lag, 100.0));
@@ -223,7 +224,8 @@ mod tests {
 
     fn overhead(value: &PercentileValue, client_ns: u64, stopped_ns: u64) -> ClientOverhead {
         let share = client_ns as f64 / value.ns as f64;
-        let (p, ns) = (value.p, value.ns);
+        let p = value.p;
+        let ns = value.ns;
         ClientOverhead { p, ns, client_ns, stopped_ns, share, is_partial: false }
     }
 
@@ -278,7 +280,8 @@ mod tests {
                 histogram
             };
             let response = histogram(&|(service, lag)| service + lag);
-            let (service, lags) = (histogram(&|of| of.0), histogram(&|of| of.1));
+            let service = histogram(&|of| of.0);
+            let lags = histogram(&|of| of.1);
             for p in [50.0, 90.0, 99.0, 100.0] {
                 let of = |times: &Histogram| times.percentile(p).expect("times");
                 let added_ns = of(&response) - of(&service);

@@ -293,8 +293,9 @@ mod tests {
             let TargetLine { state: found, text: why, .. } = &verdict.target;
             assert_eq!((*found, verdict.grade, why.as_str()), (state, grade, text));
         };
-        let (fine, degraded, failed) =
-            (TargetState::Ok, TargetState::Degraded, TargetState::Failed);
+        let fine = TargetState::Ok;
+        let degraded = TargetState::Degraded;
+        let failed = TargetState::Failed;
         check(good(), [100; 10], fine, Grade::Clean, "");
         let late = Outcomes { timed_out: 20, bad_response: 10, ..ok(970) };
         check(stage(1_000, late), [100; 10], degraded, Grade::Bounded, "2% timed out");

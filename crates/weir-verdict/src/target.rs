@@ -68,7 +68,8 @@ fn held(document: &Document) -> TargetLine {
     let worst = ended.max_by_key(|of| of.count).map(|of| of.text.clone());
     let why =
         worst.or_else(|| refusal(document)).map_or_else(String::new, |why| format!(": {why}"));
-    let (lost, held) = (units::count(lost), units::count(connections.requested));
+    let lost = units::count(lost);
+    let held = units::count(connections.requested);
     let text = format!("connections ended {lost} times, of {held} held{why}");
     TargetLine { state, failed_share, text }
 }
@@ -169,7 +170,8 @@ fn failed_stream(accounting: &Accounting, (kind, count): (&str, u64), answered: 
     let share = units::short_percent(count as f64 / answered.max(1) as f64);
     match accounting.miss_examples.get(kind) {
         Some(example) if kind == "stream_without_token" && !example.found.is_empty() => {
-            let (expected, found) = (&example.expected, &example.found);
+            let expected = &example.expected;
+            let found = &example.found;
             format!("{share} of responses: no event has {expected}; the first event is {found}")
         }
         _ => format!("{share} of responses are streams that failed ({})", words_of_kind(kind)),
@@ -223,7 +225,8 @@ fn most_frequent(document: &Document, sent: u64) -> String {
             return (*count, failed_stream(accounting, (kind, *count), answered));
         }
         let of_responses = accounting.bad_response as f64 / answered.max(1) as f64;
-        let (missed, kind) = (units::short_percent(of_responses), words_of_kind(kind));
+        let missed = units::short_percent(of_responses);
+        let kind = words_of_kind(kind);
         (accounting.bad_response, format!("{missed} of responses missed an expectation ({kind})"))
     }));
     let unended = document.unended_streams();

@@ -47,7 +47,8 @@ pub(crate) struct CommandLine {
 /// # Errors
 /// When `--compat` names no dialect, or `--abort` has no condition.
 pub(crate) fn command_line_of(argv: &[OsString]) -> Result<Option<CommandLine>> {
-    let (mut is_judged, mut abort) = (true, Vec::new());
+    let mut is_judged = true;
+    let mut abort = Vec::new();
     let mut words = argv.iter();
     let mut kept: Vec<OsString> = words.next().cloned().into_iter().collect();
     let mut dialect =
@@ -146,7 +147,8 @@ mod tests {
             ("wrk u -- --no-verdict", "wrk u -- --no-verdict", true),
         ] {
             let found = command_line_of(&words(line)).expect(line);
-            let (dialect, argv) = (Dialect::Wrk, words(argv));
+            let dialect = Dialect::Wrk;
+            let argv = words(argv);
             let expected = CommandLine { dialect, argv, is_judged, abort: Vec::new() };
             assert_eq!(found, Some(expected), "{line}");
         }

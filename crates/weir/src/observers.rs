@@ -64,7 +64,8 @@ impl Observers {
         if let Some(url) = &flags.otlp {
             all.push(otlp::observer(url, tls, flags.tui, totals.clone())?);
         }
-        let (mut endpoint, scrapers) = (None, Scrapers::default());
+        let mut endpoint = None;
+        let scrapers = Scrapers::default();
         if let Some(address) = &flags.listen {
             let address = listen_address(address)?;
             endpoint = Some(LiveEndpoint::open(address, totals, scrapers.clone())?);

@@ -112,7 +112,8 @@ pub(super) fn attribution(fixture: &Fixture) -> Result<Section> {
 
 fn judge(section: &mut Section, scenario: &Scenario, reported: &[Limit], least: usize) {
     let count = |limit| reported.iter().filter(|reported| reported.by == limit).count();
-    let (right, unknown) = (count(scenario.limit), count(LimitedBy::Unknown));
+    let right = count(scenario.limit);
+    let unknown = count(LimitedBy::Unknown);
     let wrong = reported.len() - right - unknown;
     let last = reported.last().map_or("", |reported| reported.text.as_str());
     section.row(&[
@@ -183,7 +184,8 @@ mod tests {
             section.settle(true);
             section.failures().len()
         };
-        let (right, unknown) = (LimitedBy::Server, LimitedBy::Unknown);
+        let right = LimitedBy::Server;
+        let unknown = LimitedBy::Unknown;
         assert_eq!(failures_of([right, right, unknown]), 0);
         assert_eq!(failures_of([right, unknown, unknown]), 1);
         assert_eq!(failures_of([right, right, LimitedBy::Network]), 1);

@@ -123,7 +123,8 @@ fn repeat(
     half: Option<&HalfCpu>,
     runs: usize,
 ) -> Result<(Vec<StopEvidence>, Vec<StopEvidence>)> {
-    let (mut reported, mut spoilt) = (Vec::new(), Vec::new());
+    let mut reported = Vec::new();
+    let mut spoilt = Vec::new();
     while reported.len() < runs {
         let pressure = Pressure::now();
         let one = run(fixture, harm, half)?;

@@ -158,7 +158,8 @@ fn stated(summary: &Summary, p: f64, aim_ns: f64, truth_ns: f64) -> Result<State
         }
         _ => (value.low_ns.unwrap_or(value.ns), value.high_ns),
     };
-    let (low_ns, high_ns) = (low_ns as f64, high_ns.unwrap_or(value.ns) as f64);
+    let low_ns = low_ns as f64;
+    let high_ns = high_ns.unwrap_or(value.ns) as f64;
     // A value is never less than the true one, and exceeds it by the time that any client adds.
     let is_inside = low_ns - aim_ns <= truth_ns && truth_ns <= high_ns;
     eprintln!(
@@ -175,7 +176,8 @@ fn stated(summary: &Summary, p: f64, aim_ns: f64, truth_ns: f64) -> Result<State
 fn capacity(fixture: &Fixture, section: &mut Section) -> Result<()> {
     const RATE: f64 = 1_000.0;
     let runs = fixture.runs(RUNS, 2);
-    let (mut held, mut greatest) = (0, 0.0_f64);
+    let mut held = 0;
+    let mut greatest = 0.0_f64;
     for at in 0..runs {
         let server = fixture.serve("--log-max 1 --delay 1ms --mode fifo")?;
         let spinner = fixture.spin(DUTIES[at % DUTIES.len()])?;

@@ -32,7 +32,9 @@ pub(super) fn capture(fixture: &Fixture) -> Result<Section> {
     );
     for io in ["epoll", "uring"] {
         let run = captured_run(fixture, io)?;
-        let (mut apart, mut wire, mut early) = (Vec::new(), Vec::new(), 0);
+        let mut apart = Vec::new();
+        let mut wire = Vec::new();
+        let mut early = 0;
         for (row, between_ns) in &run {
             let (Some(tx_at), Some(rx_at)) = (row.tx_at, row.rx_at) else { continue };
             early += u64::from(rx_at > row.ended_at);
@@ -130,7 +132,8 @@ fn captured_run(fixture: &Fixture, io: &str) -> Result<Vec<(RequestRow, f64)>> {
 /// the responses, from the lines that tcpdump(1) prints. A connection has one request at a time, of
 /// one packet each.
 fn exchanges(packets: &str, server: &str) -> Result<Vec<f64>> {
-    let (mut sent_ns, mut found) = (BTreeMap::new(), Vec::new());
+    let mut sent_ns = BTreeMap::new();
+    let mut found = Vec::new();
     for line in packets.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [time, "IP", from, ">", to, "tcp", bytes] = words[..] else {

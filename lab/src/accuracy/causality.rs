@@ -41,7 +41,8 @@ pub(super) fn causality(fixture: &Fixture) -> Result<Section> {
             }
         }
     }
-    let (wrong, all) = (section.sum("out of order"), section.sum("requests"));
+    let wrong = section.sum("out of order");
+    let all = section.sum("requests");
     section.verdict(format!("{wrong} of {} requests are out of order.", thousands(all)));
     Ok(section)
 }
@@ -92,7 +93,8 @@ fn percentiles_off(document: &Document, measured: &[&RequestRow]) -> Result<(u64
     let ok = || measured.iter().filter(|row| row.outcome == "ok");
     let response: Vec<u64> = ok().map(|row| row.ended_at - row.intended_at).collect();
     let service: Vec<u64> = ok().filter_map(|row| row.ended_at.checked_sub(row.sent_at?)).collect();
-    let (mut compared, mut off) = (0, 0);
+    let mut compared = 0;
+    let mut off = 0;
     let latency = &document.latency;
     for (time, mut exact) in [(&latency.response_time, response), (&latency.service_time, service)]
     {
@@ -106,7 +108,8 @@ fn percentiles_off(document: &Document, measured: &[&RequestRow]) -> Result<(u64
         off += u64::from(!is_same);
         let histogram = Distribution::of(time)?;
         for percentile in &time.ok.percentiles {
-            let (p, ns) = (percentile.p, percentile.ns);
+            let p = percentile.p;
+            let ns = percentile.ns;
             let rank = (p / 100.0 * exact.len() as f64 - 1e-6).ceil() as usize;
             let truth = exact[rank.clamp(1, exact.len()) - 1];
             compared += 1;

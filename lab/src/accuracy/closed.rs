@@ -19,7 +19,8 @@ const MAX_TOLERANCE_S: f64 = 0.005;
 
 /// Runs case V6 of METHOD 2.1.
 pub(super) fn stall(fixture: &Fixture) -> Result<Section> {
-    let (window_s, stall_s) = (fixture.span(10.0, 4.0), fixture.span(1.4, 0.7));
+    let window_s = fixture.span(10.0, 4.0);
+    let stall_s = fixture.span(1.4, 0.7);
     let mut section = Section::new(
         "a stall in a closed loop",
         "Does a closed loop report a stall once for each connection, without invented \

@@ -91,7 +91,8 @@ fn troubles(fixture: &Fixture) -> Vec<Trouble> {
 
 /// Returns a fault of nothing, under the usual load.
 fn trouble(above: &str, truth: [Truth; 3], reasons: &'static [(Peer, &'static str)]) -> Trouble {
-    let (above, flags) = (above.to_owned(), String::new());
+    let above = above.to_owned();
+    let flags = String::new();
     Trouble { above, flags, query: "", load: LOAD, truth, reasons, is_rate_only: false }
 }
 

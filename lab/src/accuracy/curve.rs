@@ -38,7 +38,8 @@ impl Curve<'_> {
         section.begin_table(&format!("{}:", self.above));
         for &p in quantiles.iter().chain(&[1.0]) {
             let weir_ns = if p < 1.0 { reported.quantile_ns(p) } else { reported.max_ns() };
-            let (log_s, weir_s) = (distribution::quantile(truth_s, p), weir_ns / 1e9);
+            let log_s = distribution::quantile(truth_s, p);
+            let weir_s = weir_ns / 1e9;
             self.row(section, &name(p), [theory_s(p), log_s, weir_s]);
             off_s = off_s.max((weir_s - log_s).abs());
         }
@@ -82,6 +83,7 @@ pub(super) fn name(p: f64) -> String {
 
 /// Adds the greatest difference of weir from the log to the verdict.
 pub(super) fn verdict(section: &mut Section, off_s: f64, most_s: f64) {
-    let (off, most) = (seconds(off_s), seconds(most_s));
+    let off = seconds(off_s);
+    let most = seconds(most_s);
     section.verdict(format!("weir is at most {off} from the server's log (limit: {most})."));
 }

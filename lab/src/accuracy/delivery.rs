@@ -66,7 +66,9 @@ pub(super) fn delivery(fixture: &Fixture) -> Result<Section> {
             seconds(P99_AIM_NS / 1e9)
         ),
     );
-    let (mut judged, mut reached, mut all) = (0, 0, Vec::new());
+    let mut judged = 0;
+    let mut reached = 0;
+    let mut all = Vec::new();
     for setting in settings(fixture) {
         let found = rounds(fixture, setting, least)?;
         let is_reached = judge(&mut section, setting, &found);

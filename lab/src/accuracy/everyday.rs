@@ -128,7 +128,8 @@ struct Targets {
 impl Targets {
     fn start(fixture: &Fixture) -> Result<Targets> {
         let nginx = |transport| Server::nginx(transport, &fixture.nginx, None, 1);
-        let (plain, tls) = (nginx(Transport::Plain)?, nginx(Transport::Tls)?);
+        let plain = nginx(Transport::Plain)?;
+        let tls = nginx(Transport::Tls)?;
         let slow = Server::weir(&fixture.weir, None, "--delay 100ms")?;
         Ok(Targets { plain, tls, slow })
     }
@@ -158,8 +159,8 @@ impl Targets {
                 || report.contains("Latency of bad responses"))
                 && ["p50", "p99"].iter().all(|name| prints(&report, name)),
         };
-        let (grade, limit) =
-            (reported.verdict.grade.in_words(), reported.verdict.limit.by.in_words());
+        let grade = reported.verdict.grade.in_words();
+        let limit = reported.verdict.limit.by.in_words();
         eprintln!("accuracy: {grade}: {}; limit: {limit}", reported.verdict.reason);
         Ok(reported)
     }

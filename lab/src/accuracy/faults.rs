@@ -20,7 +20,9 @@ pub(super) fn classes(accounting: &Accounting) -> [(&'static str, u64); 6] {
 
 /// Runs case V10 of METHOD 2.1.
 pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
-    let (rate_rps, window_s, timeout_s) = (200.0, 3.0, 1.0);
+    let rate_rps = 200.0;
+    let window_s = 3.0;
+    let timeout_s = 1.0;
     let mut section = Section::new(
         "a server that never answers",
         "What is reported of a server that reads and never answers?",
@@ -43,7 +45,8 @@ pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
     section.begin_table("");
     let all = document.latency.response_time.all.as_ref().context("no request has failed")?;
     for percentile in &all.percentiles {
-        let (p, ns) = (percentile.p, percentile.ns as f64);
+        let p = percentile.p;
+        let ns = percentile.ns as f64;
         let least = format!("> {}", seconds(ns / 1e9));
         section.row(&[("percentile", &format!("p{p}")), ("at least", &least)]);
         // `unknown` is right if the client was disturbed as well (METHOD 1.9).
@@ -88,8 +91,8 @@ pub(super) fn resets(fixture: &Fixture) -> Result<Section> {
             let sent = document.accounting.sent.total;
             let planned = document.accounting.planned;
             let errors = document.accounting.transport_error;
-            let (made, seen) =
-                (unanswered(usize::MAX), document.series.iter().map(|of| of.errors).sum::<u64>());
+            let made = unanswered(usize::MAX);
+            let seen = document.series.iter().map(|of| of.errors).sum::<u64>();
             let broken = unanswered(planned as usize);
             let name = format!("`{load}`, {faults}");
             section.row(&[

@@ -28,7 +28,8 @@ const LEASE_S: u64 = 11;
 
 /// Runs case V37 of METHOD 2.1.
 pub(super) fn fleet(fixture: &Fixture) -> Result<Section> {
-    let (whole_s, cut_s) = (fixture.span(20, 3), fixture.span(20, 18));
+    let whole_s = fixture.span(20, 3);
+    let cut_s = fixture.span(20, 18);
     let mut section = Section::new(
         "one load from three machines",
         "Do three machines whose clocks differ by hours carry out one plan, and is the loss of one \
@@ -77,7 +78,8 @@ fn whole(fixture: &Fixture, seconds: u32, section: &mut Section) -> Result<Vec<C
     let collector = Collector::start(&fixture.directory)?;
     let target = FleetTarget::start(fixture)?;
     let end = start_load(fixture, seconds, &target.url)?.finish()?;
-    let (code, document) = (end.code, end.document.context("weir has written no document")?);
+    let code = end.code;
+    let document = end.document.context("weir has written no document")?;
     let planned = document.accounting.planned;
     let mut slots: Vec<u64> = target.finish()?.iter().filter_map(|record| record.slot).collect();
     slots.sort_unstable();
@@ -127,7 +129,8 @@ fn true_spread_ns(fleet: &FleetSection) -> Result<u64> {
         let begun_ns = agent.begun_monotonic_ns.context("a begin is unknown")?;
         begins.push(begun_ns - ahead_s * 1_000_000_000);
     }
-    let (first, last) = (begins.iter().min(), begins.iter().max());
+    let first = begins.iter().min();
+    let last = begins.iter().max();
     let (first, last) = first.zip(last).context("no agent has begun")?;
     Ok(last - first)
 }
@@ -141,7 +144,8 @@ fn cut(fixture: &Fixture, machines: &Machines, seconds: u32, section: &mut Secti
     machines.cut_off(AGENTS[2], &NETWORKS)?;
     let cut_ns = monotonic_ns()?;
     let end = load.finish()?;
-    let (code, document) = (end.code, end.document.context("weir has written no document")?);
+    let code = end.code;
+    let document = end.document.context("weir has written no document")?;
     let log = target.finish()?;
     let rate_rps = |from_s: f64, to_s: f64| {
         let within = |ns: u64| {
@@ -150,7 +154,8 @@ fn cut(fixture: &Fixture, machines: &Machines, seconds: u32, section: &mut Secti
         };
         log.iter().filter(|record| within(record.received_ns)).count() as f64 / (to_s - from_s)
     };
-    let (before, after) = (rate_rps(-1.5, -0.5), rate_rps(2.0, LEASE_S as f64));
+    let before = rate_rps(-1.5, -0.5);
+    let after = rate_rps(2.0, LEASE_S as f64);
     let fleet = document.fleet.as_ref().context("the document has no fleet")?;
     let lost: Vec<_> = fleet.lost().map(|agent| (agent.name.as_str(), agent.end)).collect();
     section.row(&[

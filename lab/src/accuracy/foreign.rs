@@ -155,7 +155,8 @@ fn add(
         fixture.weir(&format!("{load} --http {version} --insecure"), &running.url(wire))?;
     let counted = running.finish(foreign.mark.unwrap_or(wire.version()))?;
     let accounting = &document.accounting;
-    let (sent, returned) = (accounting.sent.total, accounting.sent.returned);
+    let sent = accounting.sent.total;
+    let returned = accounting.sent.returned;
     section.row(&[
         ("server", &foreign.program),
         ("protocol", &wire),
@@ -204,9 +205,12 @@ impl Running {
         let read = |name: &str| fs::read_to_string(directory.join(name));
         fs::write(directory.join("both.pem"), read("cert.pem")? + &read("key.pem")?)?;
         fs::write(directory.join("index.html"), "ok")?;
-        let (http1, plain, secure) = (free_address()?, free_address()?, free_address()?);
+        let http1 = free_address()?;
+        let plain = free_address()?;
+        let secure = free_address()?;
         let fill = |text| {
-            let (dir, port) = (directory.display(), |address: SocketAddr| address.port());
+            let dir = directory.display();
+            let port = |address: SocketAddr| address.port();
             let addresses: [(&str, &dyn Display); 7] = [
                 ("dir", &dir),
                 ("http1", &http1),

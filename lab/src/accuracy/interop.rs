@@ -87,7 +87,8 @@ fn compare(fixture: &Fixture, case: &ServerCase) -> Result<Section> {
          under random loads?",
         format!("In {runs} short runs drawn from their seeds every count equals the server's log."),
     );
-    let (mut versions, mut disagreements) = (None, 0);
+    let mut versions = None;
+    let mut disagreements = 0;
     for seed in (FIRST_SEED..).take(runs) {
         let mut draw = Draw::of(seed);
         let run = (case.run)(&mut draw, seed);

@@ -48,7 +48,8 @@ const HOLLOW: &str = "\
 
 /// Runs case V40 of METHOD 2.1.
 pub(super) fn kubernetes(fixture: &Fixture) -> Result<Section> {
-    let (whole_s, troubled_s) = (fixture.span(15, 5), fixture.span(20, 15));
+    let whole_s = fixture.span(15, 5);
+    let troubled_s = fixture.span(20, 15);
     let mut section = Section::new(
         "a fleet in Kubernetes",
         "Does the manifest of `weir fleet manifest` make one load under the control plane of \
@@ -108,7 +109,8 @@ fn whole(fixture: &Fixture, cluster: &Cluster, seconds: u32, section: &mut Secti
     let run = cluster.begin(&words(seconds, &target.url))?;
     target.await_load()?;
     let begun_s = since.elapsed().as_secs_f64();
-    let (nodes, (node, readers)) = (run.nodes()?, run.readers()?);
+    let nodes = run.nodes()?;
+    let (node, readers) = run.readers()?;
     let end = run.end()?;
     let planned = RATE_RPS * u64::from(seconds);
     let logged = Logged::of(&target.finish()?, planned);

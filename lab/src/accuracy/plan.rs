@@ -28,7 +28,8 @@ impl UniformPlan {
     /// none is too large.
     pub(super) fn responses_ns(&self, rows: &[RequestRow], log: &[Record]) -> Result<Vec<f64>> {
         let slots = |seconds: f64| (seconds * self.rate_rps).round() as usize;
-        let (first, end) = (slots(self.warmup_s), slots(self.warmup_s + self.duration_s));
+        let first = slots(self.warmup_s);
+        let end = slots(self.warmup_s + self.duration_s);
         let mut pairs = rows::join(rows, log)?;
         ensure!(pairs.len() >= end, "the server has logged {} requests of {end}", pairs.len());
         pairs.sort_by_key(|pair| pair.row.intended_at);

@@ -64,8 +64,9 @@ fn measure_queue(
     let batches = Batches::of(&document)?;
     let warmup = document.accounting.sent.warmup as usize;
     let log_s = stay_s(&log, warmup, reported.count() as usize)?;
-    let (theory_s, weir_s, half_s) =
-        (queue.mean_s(), reported.mean_ns() / 1e9, batches.mean_half_s());
+    let theory_s = queue.mean_s();
+    let weir_s = reported.mean_ns() / 1e9;
+    let half_s = batches.mean_half_s();
     let [p99_s, low_s, high_s] = batches.quantile_s(&reported, 0.99);
     let [p99, low, high] = [p99_s, low_s, high_s].map(seconds);
     section.row(&[
@@ -108,7 +109,8 @@ fn stay_s(log: &[Record], skip: usize, count: usize) -> Result<f64> {
 
 /// Runs case V3 of METHOD 2.1.
 pub(super) fn laws(fixture: &Fixture) -> Result<Section> {
-    let (window_s, rate_rps) = (fixture.span(10.0, 3.0), 2_000.0);
+    let window_s = fixture.span(10.0, 3.0);
+    let rate_rps = 2_000.0;
     let mut section = Section::new(
         "delays with a known law",
         "Does a delay drawn from a law come out as that law?",
@@ -129,10 +131,8 @@ pub(super) fn laws(fixture: &Fixture) -> Result<Section> {
             format!("-t1 -c400 -R{rate_rps} -d{window_s}s --warmup 1s --arrivals poisson --seed 1");
         let (document, _) = fixture.run(&format!("--delay {} --seed 1", law.flag()), &load)?;
         let reported = Distribution::of(&document.latency.service_time)?;
-        let (above, below) = (
-            reported.above_law(|ns| law.share(ns)),
-            reported.below_law(|ns| law.share(ns - DELIVERY_MAX_S * 1e9)),
-        );
+        let above = reported.above_law(|ns| law.share(ns));
+        let below = reported.below_law(|ns| law.share(ns - DELIVERY_MAX_S * 1e9));
         let bound = 1.36 / (reported.count() as f64).sqrt();
         section.row(&[
             ("law", &law.flag()),
@@ -191,7 +191,8 @@ impl Batches {
         let beyond =
             |slice: &Distribution| slice.above(value_ns as u64) as f64 / slice.count() as f64;
         let shares: Vec<f64> = self.slices.iter().map(beyond).collect();
-        let (slices, count) = (shares.len() as f64, whole.count() as f64);
+        let slices = shares.len() as f64;
+        let count = whole.count() as f64;
         let independent = p * (1.0 - p) / count;
         let student = t_quantile((1.0 + CONFIDENCE) / 2.0, slices - 1.0);
         let half = student * (variance(&shares) / slices).max(independent).sqrt();

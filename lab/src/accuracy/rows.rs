@@ -199,7 +199,8 @@ mod tests {
 
     #[test]
     fn an_abandoned_request_may_be_answered_later() {
-        let (row, record) = (row(0, 10, 19), record(0, 30));
+        let row = row(0, 10, 19);
+        let record = record(0, 30);
         assert!(!Pair { row: &row, record: &record }.is_causal());
         let row = RequestRow { outcome: "in_flight_at_end".to_owned(), ..row };
         assert!(Pair { row: &row, record: &record }.is_causal());

@@ -40,7 +40,8 @@ pub(super) fn beside_single_runs(fixture: &Fixture) -> Result<Section> {
         ),
     );
     let stages = STAGES_RPS.map(|rps| format!("{seconds}s@{rps}")).join(",");
-    let (mut pairs, mut together) = (0, 0);
+    let mut pairs = 0;
+    let mut together = 0;
     section.begin_table("pairs of intervals that overlap:");
     for index in 1..=count {
         let server = fixture.serve("--delay exp:2ms --log-max 1")?;
@@ -94,7 +95,8 @@ fn interval(times: &Summary, p: f64) -> String {
 
 /// Runs case V34 of METHOD 2.1.
 pub(super) fn knees(fixture: &Fixture) -> Result<Section> {
-    let (count, clean) = (fixture.runs(10, 1), 2 * fixture.runs(10, 1));
+    let count = fixture.runs(10, 1);
+    let clean = 2 * fixture.runs(10, 1);
     let seconds = fixture.span(10, 4);
     let mut section = Section::new(
         "the knee of a ramp",

@@ -51,7 +51,8 @@ enum How {
 
 /// Runs case V5 of METHOD 2.1.
 pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
-    let (window_s, stall_s) = (fixture.span(20.0, 6.0), fixture.span(1.4, 0.5));
+    let window_s = fixture.span(20.0, 6.0);
+    let stall_s = fixture.span(1.4, 0.5);
     let (rate_rps, _) = load(fixture.over);
     let mut section = Section::new(
         "a stall in an open loop",
@@ -105,7 +106,8 @@ pub(super) fn half_the_time(fixture: &Fixture) -> Result<Section> {
 
 /// Runs case V11 of METHOD 2.1.
 pub(super) fn at_the_end(fixture: &Fixture) -> Result<Section> {
-    let (window_s, stall_s) = (fixture.span(10.0, 4.0), fixture.span(2.0, 1.0));
+    let window_s = fixture.span(10.0, 4.0);
+    let stall_s = fixture.span(2.0, 1.0);
     let mut section = Section::new(
         "a stall across the end",
         "The server stands still when the test ends. Do the requests in flight, and those \
@@ -148,7 +150,8 @@ fn trial(
     let flags = match how {
         How::Flag => format!("--stall {at_s}s+{}s", stall.stall_s),
         How::Queue => {
-            let (stall_s, base_us) = (stall.stall_s, stall.base_s * 1e6);
+            let stall_s = stall.stall_s;
+            let base_us = stall.base_s * 1e6;
             format!("--stall {at_s}s+{stall_s}s --mode fifo --delay {base_us:.0}us")
         }
         How::Signals => String::new(),

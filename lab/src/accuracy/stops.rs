@@ -122,7 +122,8 @@ fn stopped_run(
     let server = fixture.serve(&format!("{server} --log-max 1"))?;
     let flags = format!("{flags} --warmup {WARMUP_S}s -d {WINDOW_S}s");
     let client = fixture.start_weir(&flags, &server.url)?;
-    let (mut now_s, mut stops) = (0.0, Vec::new());
+    let mut now_s = 0.0;
+    let mut stops = Vec::new();
     for begin_s in begins_s {
         thread::sleep(Duration::from_secs_f64((begin_s - now_s).max(0.0)));
         let from = unix_s()?;

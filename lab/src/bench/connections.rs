@@ -68,7 +68,8 @@ fn seconds(fixture: &Fixture) -> u32 {
 
 /// Adds a closed loop, and then a constant rate that it has shown to be possible.
 fn add(fixture: &Fixture, server: &Server, connections: u32, section: &mut Section) -> Result<()> {
-    let (threads, seconds) = (connections.div_ceil(PER_THREAD), seconds(fixture));
+    let threads = connections.div_ceil(PER_THREAD);
+    let seconds = seconds(fixture);
     let sources = if connections > ONE_ADDRESS_MAX { SOURCES } else { "" };
     let flags = format!("-t{threads} -c{connections} -d{seconds}s --warmup 2s {sources}");
     let mut rate: Option<u64> = None;

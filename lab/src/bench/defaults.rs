@@ -395,7 +395,8 @@ mod tests {
         };
         let ab = "-k -t 5 -n 99999999 -c 50";
         check(false, ["-c50", "-c50", ab, "-z 5s -c 50", "-z 5s -c 50"]);
-        let (weir, ab) = ("-c50 -d300ms --warmup 0", "-k -t 1 -n 99999999 -c 50");
+        let weir = "-c50 -d300ms --warmup 0";
+        let ab = "-k -t 1 -n 99999999 -c 50";
         check(true, [weir, "-c50 -d1s", ab, "-z 1s -c 50", "-z 1s -c 50"]);
     }
 

@@ -80,7 +80,8 @@ fn add(fixture: &Fixture, server: &Server, load: &LongLoad, section: &mut Sectio
     let document = running.finish()?;
     let error = window_error(&document, f64::from(*seconds))?;
     let most = clients::resident_mib(&document);
-    let (planned, ok) = (document.accounting.planned, document.accounting.ok);
+    let planned = document.accounting.planned;
+    let ok = document.accounting.ok;
     section.row(&[
         ("threads", &table::thousands(u64::from(*threads))),
         ("connections", &table::thousands(u64::from(*connections))),
@@ -109,7 +110,8 @@ fn add(fixture: &Fixture, server: &Server, load: &LongLoad, section: &mut Sectio
 fn window_error(document: &Document, planned_s: f64) -> Result<f64> {
     let begins = document.phases.iter().map(|worker| worker.t0_ns);
     let ends = document.phases.iter().map(|worker| worker.t1_ns);
-    let (first, last) = (begins.min(), ends.max());
+    let first = begins.min();
+    let last = ends.max();
     let (first, last) = first.zip(last).context("the document has no worker")?;
     Ok(last.saturating_sub(first) as f64 / 1e9 / planned_s - 1.0)
 }

@@ -99,7 +99,8 @@ impl ConstantLoad {
     /// Returns it as flags of weir.
     fn flags(self) -> String {
         let ConstantLoad { agents, seconds } = self;
-        let (rate, connections) = (RATE * agents, CONNECTIONS * agents);
+        let rate = RATE * agents;
+        let connections = CONNECTIONS * agents;
         format!(
             "--agents {agents} -t {agents} -R {rate} -c {connections} -d {seconds}s --warmup 0 \
              --no-preflight --format json"

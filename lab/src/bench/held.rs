@@ -59,7 +59,8 @@ pub(super) fn held(fixture: &Fixture) -> Result<Section> {
             format!("{place}: {each_kib:.2} KiB for each connection")
         });
     }
-    let (open, lost) = (connections.open_at_t0, connections.lost());
+    let open = connections.open_at_t0;
+    let lost = connections.lost();
     section.must(open == held && lost == 0, || format!("{open} opened, {lost} lost"));
     let sent_least = held * u64::from(seconds / PING_S - 1);
     section.must(pings >= sent_least && pings.saturating_sub(pongs) <= held / 100, || {

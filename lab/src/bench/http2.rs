@@ -61,7 +61,8 @@ pub(super) fn http2(fixture: &Fixture) -> Result<Section> {
 /// Returns the table of the loads at a constant rate, and the largest deviation from the rate in
 /// percent.
 fn at_a_rate(fixture: &Fixture, server: &Server, section: &mut Section) -> Result<(Table, f64)> {
-    let (mut table, mut worst) = (Table::default(), 0.0_f64);
+    let mut table = Table::default();
+    let mut worst = 0.0_f64;
     for (connections, streams) in OPEN {
         let seconds = fixture.span(6, 2);
         let flags = format!("-t1 -c{connections} --streams {streams} -R10k -d{seconds}s");

@@ -71,7 +71,8 @@ fn beside_wrk(fixture: &Fixture, section: &mut Section) -> Result<()> {
                 ("requests/s", &table::rate(paired.requests_per_second(at))),
             ]);
         }
-        let (efficiency, rate) = (paired.efficiency(1), paired.throughput(1));
+        let efficiency = paired.efficiency(1);
+        let rate = paired.throughput(1);
         section.must(place == "unpinned" || efficiency.median >= EFFICIENCY_MIN, || {
             format!("{place}: {} of wrk's requests per CPU-second", table::estimate(&efficiency))
         });
@@ -95,12 +96,14 @@ fn beside_wrk(fixture: &Fixture, section: &mut Section) -> Result<()> {
 }
 
 fn wrk(fixture: &Fixture, server: &Server, cpu: Option<u32>, script: &Path) -> Result<ClientRun> {
-    let (duration, script) = (format!("-d{}s", fixture.options.seconds), script.to_string_lossy());
+    let duration = format!("-d{}s", fixture.options.seconds);
+    let script = script.to_string_lossy();
     clients::wrk(cpu, &[&LOAD[..], &[&duration, "-s", &script]].concat(), &server.url)
 }
 
 fn weir(fixture: &Fixture, server: &Server, cpu: Option<u32>, list: &Path) -> Result<ClientRun> {
-    let (duration, list) = (format!("-d{}s", fixture.options.seconds), list.to_string_lossy());
+    let duration = format!("-d{}s", fixture.options.seconds);
+    let list = list.to_string_lossy();
     let options = ["--warmup", "0", "--no-preflight", &duration, "--from", &list];
     let options = [&LOAD[..], &options].concat();
     let (run, document) = clients::weir(&fixture.weir, cpu, &options, &server.url)?;
@@ -124,7 +127,8 @@ fn long(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let seconds = fixture.span(6, 3);
     let load = format!("-t1 -c50 -d{seconds}s --warmup 0 --no-preflight --from {list}");
     let (_, document) = fixture.timed_weir(&load, &server.url)?;
-    let (resident_mib, start_s) = (clients::resident_mib(&document), first.cost.wall_s);
+    let resident_mib = clients::resident_mib(&document);
+    let start_s = first.cost.wall_s;
     let above = format!(
         "A list of {} paths against `weir serve`: the time of a whole run of one request, which \
          contains the first request, and a closed loop of 50 connections for {seconds} s.",

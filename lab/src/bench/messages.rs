@@ -70,7 +70,8 @@ pub(super) fn messages(fixture: &Fixture) -> Result<Section> {
         let what = format!("messages, {CONNECTIONS} conn. × {in_flight}");
         let paired = echoes(fixture, &k6, in_flight)?;
         add(&mut table, &what, Peer::K6, &paired);
-        let (ratio, limit) = (paired.efficiency(1).median, paired.efficiency_limit(1));
+        let ratio = paired.efficiency(1).median;
+        let limit = paired.efficiency_limit(1);
         let wanted = if in_flight == 1 { LIMIT_SHARE_MIN * limit } else { ECHOES_MIN };
         section.must(ratio >= wanted, || format!("{what}: {ratio:.2}, {wanted:.2} wanted"));
     }
@@ -166,7 +167,9 @@ fn pair(
 /// machine spoils one.
 fn streams(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let server = Server::weir(&fixture.weir, fixture.placement.server, STREAMS)?;
-    let (mut table, mut lags, mut shares) = (Table::default(), Vec::new(), Vec::new());
+    let mut table = Table::default();
+    let mut lags = Vec::new();
+    let mut shares = Vec::new();
     for run in 1..=fixture.span(5, 1) {
         let (cost, document) = fixture.timed_weir(STREAMS_LOAD, &server.url)?;
         let messages = document.messages.as_ref().context("no messages")?;
@@ -189,7 +192,8 @@ fn streams(fixture: &Fixture, section: &mut Section) -> Result<()> {
         lags.push(lag_ms);
         shares.push(share_ms);
     }
-    let (lag_ms, share_ms) = (median(&mut lags), median(&mut shares));
+    let lag_ms = median(&mut lags);
+    let share_ms = median(&mut shares);
     section.must_if_quiet(lag_ms.max(share_ms) <= LATE_MAX_MS, || {
         format!("send lag {lag_ms:.3} ms, share of a gap {share_ms:.3} ms at p99")
     });

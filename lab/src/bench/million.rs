@@ -72,10 +72,11 @@ pub(super) fn million(fixture: &Fixture) -> Result<Section> {
         let ManyConnections { connections, threads, rate, seconds, .. } = load;
         let document = run(fixture, &load)?;
         let mib = clients::resident_mib(&document);
-        let (open, opened_s) =
-            (document.connections.open_at_t0, document.connections.setup_ns as f64 / 1e9);
+        let open = document.connections.open_at_t0;
+        let opened_s = document.connections.setup_ns as f64 / 1e9;
         let sent_rps = document.throughput.sent_rps;
-        let (planned, ok) = (document.accounting.planned, document.accounting.ok);
+        let planned = document.accounting.planned;
+        let ok = document.accounting.ok;
         section.row(&[
             ("connections", &table::thousands(connections)),
             ("threads", &threads),
@@ -101,7 +102,8 @@ pub(super) fn million(fixture: &Fixture) -> Result<Section> {
     }
     let is_small = resident[0] <= RESIDENT_MAX_MIB && resident[1] - resident[2] <= GROWTH_MAX_MIB;
     section.must(is_small, || format!("too much memory is resident: {resident:?} MiB"));
-    let (all, missing) = (section.sum("answered"), section.sum("not answered"));
+    let all = section.sum("answered");
+    let missing = section.sum("not answered");
     let [all, missing] = [all + missing, missing].map(table::thousands);
     section.verdict(format!("Of {all} requests {missing} were not answered."));
     section.show_columns(&["connections", "opened in", "sent/s", "resident MiB"]);
@@ -124,7 +126,8 @@ fn loads(fixture: &Fixture) -> Result<[ManyConnections; 3]> {
     let few = |connections, seconds| {
         // Two threads lack the descriptors for that many, and the hundred must differ in nothing
         // else.
-        let (threads, rate) = (3, 20_000);
+        let threads = 3;
+        let rate = 20_000;
         ManyConnections { connections, threads, server_threads: threads, rate, seconds }
     };
     Ok([many, few(FEWER, fixture.span(180, 25)), few(100, seconds)])

@@ -77,7 +77,8 @@ fn add_wrk2(
     ensure!(!timed.stdout.contains("errors:"), "wrk2 met errors:\n{}", timed.stdout);
     let printed = Peer::Wrk2.read(&timed.stdout);
     let (p50, p99) = printed.p50.zip(printed.p99).context("wrk2 printed no p50 and p99")?;
-    let (p50, p99) = (table::micros(p50.ns), table::micros(p99.ns));
+    let p50 = table::micros(p50.ns);
+    let p99 = table::micros(p99.ns);
     section.row(&[
         ("client", &"wrk2"),
         ("send lag p50 µs", &"—"),

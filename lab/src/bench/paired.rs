@@ -162,8 +162,10 @@ mod tests {
             order.push(at);
             // The second side needs half the CPU time, and completes a quarter more in a second.
             let (cpu_s, wall_s) = if at == 0 { (1.0, 1.25) } else { (0.5, 1.0) };
-            let (requests, rps) = (1_000_000, 1e6 / wall_s);
-            let (kernel_s, resident_bytes) = (cpu_s * 0.8, Some(at as u64));
+            let requests = 1_000_000;
+            let rps = 1e6 / wall_s;
+            let kernel_s = cpu_s * 0.8;
+            let resident_bytes = Some(at as u64);
             let cost = Cost { cpu_s, kernel_s, wall_s, resident_bytes };
             Ok(ClientRun { requests, cost, rps })
         });

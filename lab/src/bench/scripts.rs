@@ -38,7 +38,8 @@ const RATIO: &str = "requests per CPU-second, ratio";
 fn cost(fixture: &Fixture, section: &mut Section) -> Result<()> {
     let server = fixture.nginx()?;
     let mut table = Table::default();
-    let (script, by_flags) = ("static.lua", STATIC.to_vec());
+    let script = "static.lua";
+    let by_flags = STATIC.to_vec();
     let flag = script_flag(script)?;
     let sides = [("weir", "none", by_flags), ("weir", script, flag.split(' ').collect())];
     let paired = compare(fixture, &server, script, &sides, &mut table)?;
@@ -135,7 +136,8 @@ fn states(fixture: &Fixture, section: &mut Section) -> Result<()> {
         let load = format!("-t{THREADS} -c{THREADS} -d{seconds}s --warmup 0 --no-preflight");
         Ok(fixture.timed_weir(&format!("{load} {script}"), &server.url)?.1)
     };
-    let (bare, scripted) = (load("")?, load(&script_flag(STATES_SCRIPT)?)?);
+    let bare = load("")?;
+    let scripted = load(&script_flag(STATES_SCRIPT)?)?;
     let usage = scripted.script.as_ref().context("weir ran no script")?;
     let states = u64::from(usage.states);
     let largest_kib = usage.memory_max_bytes as f64 / 1_024.0;

@@ -31,7 +31,8 @@ pub(super) fn tls(fixture: &Fixture) -> Result<Section> {
         paired::method(fixture)
     );
     let mut section = Section::new("TLS 1.3", QUESTION, method).reported();
-    let (all, wanted) = ([(&server, &LOADS[..])], "1.2 with 100 connections, else 1");
+    let all = [(&server, &LOADS[..])];
+    let wanted = "1.2 with 100 connections, else 1";
     matrix::compare_all(fixture, &mut section, &all, Peer::Wrk, &clients, wanted)?;
     let above = format!(
         "Memory of a connection: the difference in resident memory between {} and {} connections, \

@@ -55,8 +55,10 @@ pub(super) fn watching(fixture: &Fixture) -> Result<Section> {
         let of = |figure: fn(&(Figures, Figures)) -> f64| {
             MedianInterval::of(pairs.iter().map(figure).collect())
         };
-        let (alone_us, watched_us) = (of(|pair| pair.0.lag_us), of(|pair| pair.1.lag_us));
-        let (alone, watched) = (of(|pair| pair.0.cpu_percent), of(|pair| pair.1.cpu_percent));
+        let alone_us = of(|pair| pair.0.lag_us);
+        let watched_us = of(|pair| pair.1.lag_us);
+        let alone = of(|pair| pair.0.cpu_percent);
+        let watched = of(|pair| pair.1.cpu_percent);
         let lag = with_interval(of(|pair| pair.1.lag_us - pair.0.lag_us), " µs");
         let cpu = with_interval(of(|pair| pair.1.cpu_percent - pair.0.cpu_percent), " points");
         changes.add(&[("client", &name), ("send lag p99", &lag), ("CPU", &cpu)]);
@@ -121,7 +123,8 @@ fn run(fixture: &Fixture, cpu: Option<u32>, url: &str, is_watched: bool) -> Resu
         true => format!("--tui --listen {endpoint} --format jsonl"),
         false => "--quiet".to_owned(),
     };
-    let (weir, seconds) = (fixture.weir.display(), seconds(fixture));
+    let weir = fixture.weir.display();
+    let seconds = seconds(fixture);
     let command = format!(
         "stty rows 40 cols 140; exec env TERM=xterm-256color LC_ALL=C.UTF-8 '{weir}' {LOAD} \
          -d{seconds}s {watch} -o '{}' {url} > '{}'",

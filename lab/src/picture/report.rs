@@ -57,7 +57,8 @@ fn page(weir: &Path, directory: &Path) -> Result<String> {
     let mut served = vec![&*program];
     served.extend(words(&guide, "weir serve")?.chain(["--listen", "127.0.0.1:0"]));
     let mut server = Guarded::start(&served)?;
-    let (url, pid) = (server.listening_url()?, server.pid.to_string());
+    let url = server.listening_url()?;
+    let pid = server.pid.to_string();
     let load = words(&guide, "weir -t1")?.map(|word| match word {
         SHOWN => &url,
         "PID" => &pid,

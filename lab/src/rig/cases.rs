@@ -46,9 +46,11 @@ pub(crate) fn measure(page: &Page, cases: &[Case], words: &[&str]) -> Result<()>
     let mut failed = Vec::new();
     for case in cases.iter().filter(|case| fixture.options.wants(case.id)) {
         fixture.over = case.over;
-        let (since, pressure) = (Instant::now(), Pressure::now());
+        let since = Instant::now();
+        let pressure = Pressure::now();
         let section = (case.run)(&fixture);
-        let (taken, waited) = (pressure.taken(), fixture.take_waited());
+        let taken = pressure.taken();
+        let waited = fixture.take_waited();
         let mut section = match section {
             Ok(section) => section,
             // The cases after it are measured all the same.

@@ -81,8 +81,10 @@ impl Fixture {
         let nginx = need_program("nginx", task)?;
         let directory = target_dir()?.join(task);
         fs::create_dir_all(&directory).context("failed to make a directory for files")?;
-        let (over, placement) = (CaseTransport::Http1, Placement::of_this_machine());
-        let (weir, waited) = (build_weir()?, Waited::default());
+        let over = CaseTransport::Http1;
+        let placement = Placement::of_this_machine();
+        let weir = build_weir()?;
+        let waited = Waited::default();
         Ok(Fixture { options, over, weir, nginx, placement, directory, waited })
     }
 
@@ -343,7 +345,8 @@ impl Options {
     pub(crate) fn parse(page: &Page, words: &[&str]) -> Result<Options> {
         let is_quick = words.contains(&"--quick");
         let (rounds, seconds) = if is_quick { (2, 1) } else { (6, 2) };
-        let (writes_page, only) = (true, Vec::new());
+        let writes_page = true;
+        let only = Vec::new();
         let mut options = Options { is_quick, writes_page, runs: None, rounds, seconds, only };
         let numbers =
             if page.task == "bench" { "[--rounds N] [--seconds S]" } else { "[--runs N]" };

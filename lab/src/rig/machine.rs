@@ -90,7 +90,8 @@ impl fmt::Display for Taken {
         let percent = |share: Option<f64>| {
             share.map_or("unknown".to_owned(), |share| format!("{:.1} %", share * 100.0))
         };
-        let (steal, waited) = (percent(self.steal), percent(self.waited));
+        let steal = percent(self.steal);
+        let waited = percent(self.waited);
         write!(
             f,
             "CPU time stolen by the hypervisor {steal}, some thread was runnable but not running \

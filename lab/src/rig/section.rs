@@ -19,7 +19,9 @@ impl Section {
         question: impl Into<String>,
         method: impl Into<String>,
     ) -> Section {
-        let (title, question, method) = (title.to_owned(), question.into(), method.into());
+        let title = title.to_owned();
+        let question = question.into();
+        let method = method.into();
         Section { entry: Entry { title, question, method, ..Entry::default() } }
     }
 
@@ -138,7 +140,8 @@ impl Section {
         conditions: String,
     ) -> Entry {
         let Entry { date, commit, machine, .. } = occasion.clone();
-        let (id, seconds) = (id.to_owned(), seconds.round() as u64);
+        let id = id.to_owned();
+        let seconds = seconds.round() as u64;
         Entry { id, date, commit, machine, seconds, conditions, ..self.entry }
     }
 }

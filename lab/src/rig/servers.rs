@@ -73,7 +73,8 @@ impl Server {
         cpu: Option<u32>,
         workers: u32,
     ) -> Result<Server> {
-        let (address, status) = (free_address()?, free_address()?);
+        let address = free_address()?;
+        let status = free_address()?;
         let (name, scheme, protocol, tls) = match transport {
             Transport::Plain => ("nginx", "http", "", ""),
             Transport::Tls => {
@@ -101,7 +102,8 @@ impl Server {
         let mut words = pinned(cpu, program);
         words.extend(["-p".into(), directory.0.clone().into()]);
         words.extend(["-c", "config", "-e", "stderr"].map(OsString::from));
-        let (guarded, url) = (Guarded::start(&words)?, format!("{scheme}://{address}/"));
+        let guarded = Guarded::start(&words)?;
+        let url = format!("{scheme}://{address}/");
         let mut server = Server::of(Kind::Nginx, name, guarded, (url, status), Some(directory));
         server.await_nginx(status, workers).context("failed to start nginx")?;
         Ok(server)

@@ -104,7 +104,8 @@ mod tests {
             let metadata = metadata(dependencies);
             stale(&locked(LOCK), &built(&metadata)).join(",")
         };
-        let (serde, weir) = (("serde", None), ("weir-b", None));
+        let serde = ("serde", None);
+        let weir = ("weir-b", None);
         assert_eq!(stale_with(&[serde, weir]), "");
         assert_eq!(stale_with(&[serde, weir, ("toml", Some("dev"))]), "", "for tests alone");
         assert_eq!(stale_with(&[serde, weir, ("toml", None)]), "weir-a");

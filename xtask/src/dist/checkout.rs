@@ -40,7 +40,8 @@ impl<'a> Checkout<'a> {
         git(&["fetch", "--quiet", "origin", &release.commit])?;
         git(&["checkout", "--quiet", "--force", "--detach", &release.commit])?;
         git(&["clean", "-dffxq"])?;
-        let (files, packages) = (work.join("files"), packages.to_owned());
+        let files = work.join("files");
+        let packages = packages.to_owned();
         Ok(Checkout { release, source, work, files, packages, triple: host()? })
     }
 

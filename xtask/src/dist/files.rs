@@ -101,7 +101,8 @@ pub(super) fn untar(file: &Path, directory: &Path, options: &[&str]) -> Result<(
 /// Compresses a file into `to`, without its name and time.
 pub(super) fn gzip(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to.parent().context("a file is in a directory")?)?;
-    let (input, out) = (fs::File::open(from)?, fs::File::create(to)?);
+    let input = fs::File::open(from)?;
+    let out = fs::File::create(to)?;
     let mut command = Command::new("gzip");
     let status = command.arg("-9n").stdin(input).stdout(Stdio::from(out)).status();
     ensure!(status.context("failed to start gzip")?.success(), "gzip failed");

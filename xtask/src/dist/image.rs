@@ -87,7 +87,8 @@ fn architecture() -> &'static str {
 fn add(layout: &Path, file: &Path, media_type: &str) -> Result<Value> {
     let digest = sha256(file)?;
     install(file, &layout.join("blobs/sha256").join(&digest), 0o644)?;
-    let (digest, size) = (format!("sha256:{digest}"), fs::metadata(file)?.len());
+    let digest = format!("sha256:{digest}");
+    let size = fs::metadata(file)?.len();
     Ok(json!({ "mediaType": media_type, "digest": digest, "size": size }))
 }
 

@@ -93,7 +93,8 @@ fn with_component(bill: &str, component: Value) -> Result<String> {
 /// Returns the entry of a package of npm.
 fn npm_component(name: &str, package: &Value) -> Result<Value> {
     let text = |key: &str| package[key].as_str().with_context(|| format!("{name} has no {key}"));
-    let (version, integrity) = (text("version")?, text("integrity")?);
+    let version = text("version")?;
+    let integrity = text("integrity")?;
     let digest = integrity.strip_prefix("sha512-").and_then(|text| STANDARD.decode(text).ok());
     let digest = digest.with_context(|| format!("the digest of {name} is no SHA-512"))?;
     let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();

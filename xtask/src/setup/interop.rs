@@ -27,7 +27,8 @@ pub(super) fn install() -> Result<()> {
 /// Installs the packages from PyPI, unless exactly these versions are there.
 pub(super) fn python() -> Result<()> {
     let directory = tools_dir()?.join("interop");
-    let (environment, installed) = (directory.join("python"), directory.join("requirements.txt"));
+    let environment = directory.join("python");
+    let installed = directory.join("requirements.txt");
     let wanted = root()?.join(REQUIREMENTS);
     let text = fs::read(&wanted).with_context(|| format!("failed to read {REQUIREMENTS}"))?;
     if fs::read(&installed).is_ok_and(|installed| installed == text) {

@@ -47,7 +47,8 @@ pub(super) fn build() -> Result<()> {
 fn flags() -> Option<String> {
     let line = MODULE.lines().find_map(|line| line.strip_prefix("require k8s.io/kubernetes v"))?;
     let mut numbers = line.split('.');
-    let (major, minor) = (numbers.next()?, numbers.next()?);
+    let major = numbers.next()?;
+    let minor = numbers.next()?;
     let set = |name: &str, value: &str| format!("-X k8s.io/component-base/version.{name}={value}");
     let version = set("gitVersion", &format!("v{line}"));
     Some(["-s -w", &version, &set("gitMajor", major), &set("gitMinor", minor)].join(" "))

@@ -153,7 +153,8 @@ impl<'a> Crate<'a> {
 impl<'a> Room<'a> {
     fn of(file: &'a File) -> Room<'a> {
         let code = &file.masked.production;
-        let (mut children, mut items) = (BTreeMap::new(), BTreeSet::new());
+        let mut children = BTreeMap::new();
+        let mut items = BTreeSet::new();
         for (index, line) in code.lines().enumerate() {
             match item(line) {
                 Some(("mod", name)) if line.ends_with(';') => {

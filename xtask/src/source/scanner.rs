@@ -165,7 +165,8 @@ struct Opaque {
 }
 
 fn opaque(text: &str) -> Opaque {
-    let (mut found, mut at) = (Opaque::default(), 0);
+    let mut found = Opaque::default();
+    let mut at = 0;
     while let Some(skipped) = text[at..].find(['/', '"', '\'', 'r']) {
         at += skipped;
         let (before, rest) = text.split_at(at);
@@ -190,7 +191,8 @@ fn comment(text: &str) -> Option<usize> {
     if !text.starts_with("/*") {
         return None;
     }
-    let (mut depth, mut at) = (0_usize, 0);
+    let mut depth = 0_usize;
+    let mut at = 0;
     while at < text.len() {
         match text.as_bytes()[at..] {
             [b'/', b'*', ..] => (depth, at) = (depth + 1, at + 2),

@@ -30,7 +30,8 @@ pub(crate) struct File {
 impl Tree {
     /// Reads every tracked file, and every untracked one that is not ignored.
     pub(crate) fn read(root: &Path) -> Result<Tree> {
-        let (mut files, mut sizes) = (Vec::new(), Vec::new());
+        let mut files = Vec::new();
+        let mut sizes = Vec::new();
         let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         for path in git(root, &list)?.split_terminator('\0') {
             // A file may be deleted and the deletion not yet committed.

@@ -139,7 +139,8 @@ fn banned(file: &File) -> Vec<Finding> {
     let name = file.crate_name();
     let banned = BANS.iter().filter(|ban| ban.0 == name).flat_map(|ban| ban.2);
     let found = |word: &&str| {
-        let (code, advice) = (&file.masked.code, format!("{name} must not know of `{word}`"));
+        let code = &file.masked.code;
+        let advice = format!("{name} must not know of `{word}`");
         Finding::at_each(file, code, words(code, word), "layer", &advice)
     };
     banned.flat_map(found).collect()

@@ -160,7 +160,8 @@ mod tests {
     #[test]
     fn equal_names_are_distinguished_by_their_files() {
         let own = |of| file("struct A;", &[("impl A", of)]);
-        let (one, other) = ("crates/x/src/one.rs", "crates/x/src/other.rs");
+        let one = "crates/x/src/one.rs";
+        let other = "crates/x/src/other.rs";
         check_files(&[(one, own(30)), (other, own(30))], &[]);
         check_files(&[(one, own(30)), (other, own(41))], &[(other, 3)]);
         check_files(&[("crates/y/src/one.rs", own(30)), (one, own(30))], &[]);

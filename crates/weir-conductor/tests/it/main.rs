@@ -137,8 +137,10 @@ fn study(design: Design, variants: &[Variant]) -> Study {
 /// Conducts a study in virtual time.
 fn conducted(design: Design, variants: Vec<Variant>) -> (Study, Kept, Seen) {
     let mut study = study(design, &variants);
-    let (runner, interrupts) = (Virtual::default(), Interrupts::default());
-    let (mut kept, mut seen) = (Kept::default(), Seen::default());
+    let runner = Virtual::default();
+    let interrupts = Interrupts::default();
+    let mut kept = Kept::default();
+    let mut seen = Seen::default();
     let of_study = (variants, Hooks::default());
     let mut conductor = Conductor::new(&runner, of_study, false, &interrupts, &mut seen, &mut kept);
     weir_study::conduct(&mut study, &mut conductor).expect("it is kept");

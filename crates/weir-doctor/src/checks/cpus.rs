@@ -27,7 +27,8 @@ pub(super) fn shared_cpus(subject: &ExaminedSystem<'_>) -> Examined {
     let listeners = listeners(subject.root, target.address).unwrap_or_default();
     let served = server_cpus(subject.root, &listeners);
     if !served.is_empty() && !served.iter().any(|cpu| cpus.contains(cpu)) {
-        let (ours, theirs) = (cpu_list::named(cpus), cpu_list::named(&served));
+        let ours = cpu_list::named(cpus);
+        let theirs = cpu_list::named(&served);
         return Ok(Some(Outcome::ok(format!("weir on {ours}, the server on {theirs}"))));
     }
     let (theirs, ours) = cpus.split_at(cpus.len() / 2);
@@ -58,7 +59,8 @@ pub(super) fn steal(subject: &ExaminedSystem<'_>) -> Examined {
     let cpus = subject.usable_cpus()?;
     let (before, after) = subject.sample.cpu_ticks(cpus)?;
     let share = |ticks: CpuTicks| ticks.stolen as f64 / ticks.total.max(1) as f64;
-    let (now, since_boot) = (share(after.since(before)), share(after));
+    let now = share(after.since(before));
+    let since_boot = share(after);
     if after.stolen == 0 {
         let reason = "none since boot; this hypervisor may not report it";
         return Err(Unreadable(reason.to_owned()));

@@ -61,7 +61,8 @@ pub(super) fn listener(subject: &ExaminedSystem<'_>) -> Examined {
         return Err(Unreadable(reason));
     }
     let waiting: u64 = listeners.iter().map(|listener| listener.waiting).sum();
-    let (before, after) = (&subject.sample.before.netstat, &subject.sample.after.netstat);
+    let before = &subject.sample.before.netstat;
+    let after = &subject.sample.after.netstat;
     let overflows = |table: &Result<String, Unreadable>| {
         let table = table.as_ref().map_err(Unreadable::clone)?;
         named(table, "TcpExt", "ListenOverflows")
@@ -128,7 +129,8 @@ pub(super) fn conntrack(subject: &ExaminedSystem<'_>) -> Examined {
     if !subject.root.has(MAX) && subject.root.has("proc/sys/net/ipv4") {
         return Ok(Some(Outcome::ok("not loaded in this network namespace")));
     }
-    let (count, max) = (subject.root.number(COUNT)?, subject.root.number(MAX)?);
+    let count = subject.root.number(COUNT)?;
+    let max = subject.root.number(MAX)?;
     let evidence = format!("{} of {} entries in use", units::count(count), units::count(max));
     let free = max.saturating_sub(count);
     let effect = format!("packets are dropped after {} new connections", units::count(free));

@@ -47,7 +47,8 @@ struct Holder {
 }
 
 pub(super) fn long_slices(subject: &ExaminedSystem<'_>) -> Examined {
-    let (before, after) = (&subject.sample.before, &subject.sample.after);
+    let before = &subject.sample.before;
+    let after = &subject.sample.after;
     let boot_ns = uptime_ns(after)?;
     let spans = Spans { now_ns: boot_ns - uptime_ns(before)?, boot_ns };
     if spans.now_ns <= 0.0 {
@@ -70,7 +71,8 @@ pub(super) fn long_slices(subject: &ExaminedSystem<'_>) -> Examined {
 
 /// Returns a thread if its time slices are long: now or, in the kernel, since boot.
 fn holder(subject: &ExaminedSystem<'_>, spans: &Spans, process: u32, id: u32) -> Option<Holder> {
-    let (before, after) = (&subject.sample.before, &subject.sample.after);
+    let before = &subject.sample.before;
+    let after = &subject.sample.after;
     let found = after.processes.get(&process)?;
     let since_boot = *after.threads.get(&(process, id))?;
     let now = since_boot.since(before.threads.get(&(process, id)).copied().unwrap_or_default());
@@ -210,7 +212,8 @@ struct Neighbour<'a> {
 
 pub(super) fn busy_cpus(subject: &ExaminedSystem<'_>) -> Examined {
     let cpus = subject.usable_cpus()?;
-    let (before, after) = (&subject.sample.before, &subject.sample.after);
+    let before = &subject.sample.before;
+    let after = &subject.sample.after;
     let (ticks_before, ticks_after) = subject.sample.cpu_ticks(cpus)?;
     let spent = ticks_after.since(ticks_before);
     if spent.total == 0 {

@@ -22,7 +22,8 @@ pub(super) fn memory(subject: &ExaminedSystem<'_>) -> Examined {
         let kib = value(&meminfo, name).ok_or_else(|| Unreadable::form("proc/meminfo"))?;
         Ok(kib.saturating_mul(1024))
     };
-    let (total, available) = (bytes("MemTotal")?, bytes("MemAvailable")?);
+    let total = bytes("MemTotal")?;
+    let available = bytes("MemAvailable")?;
     let swapped = swapped_pages(subject)?;
     // Kernels may lack pressure files; the other two values suffice then.
     let waiting = subject.root.text("proc/pressure/memory").ok();
@@ -52,7 +53,8 @@ fn swapped_pages(subject: &ExaminedSystem<'_>) -> Result<u64, Unreadable> {
         let of = |name| value(text, name).unwrap_or(0);
         Ok(of("pswpin") + of("pswpout"))
     };
-    let (before, after) = (&subject.sample.before.vmstat, &subject.sample.after.vmstat);
+    let before = &subject.sample.before.vmstat;
+    let after = &subject.sample.after.vmstat;
     Ok(pages(after)?.saturating_sub(pages(before)?))
 }
 
@@ -96,7 +98,8 @@ pub(super) fn descriptors(subject: &ExaminedSystem<'_>) -> Examined {
         false => format!("limit {hard}"),
     };
     let effect = format!("at most about {hard} connections (-c) for each thread");
-    let (is_problem, is_warning) = (limit.hard < PROBLEM_BELOW, limit.hard < WARNING_BELOW);
+    let is_problem = limit.hard < PROBLEM_BELOW;
+    let is_warning = limit.hard < WARNING_BELOW;
     let outcome = Outcome::judged(is_problem, is_warning, evidence, effect);
     Ok(Some(outcome.command("sudo prlimit --pid $$ --nofile=65536:65536")))
 }

@@ -191,7 +191,8 @@ impl Machine {
         let before = Reading::take(&root);
         write(&self.later);
         let sample = Sample { before, after: Reading::take(&root) };
-        let (facts, target) = (&self.facts, self.target.as_ref());
+        let facts = &self.facts;
+        let target = self.target.as_ref();
         Diagnosis::of(&ExaminedSystem { root: &root, facts, sample: &sample, target })
     }
 

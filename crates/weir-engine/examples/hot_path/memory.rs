@@ -163,7 +163,8 @@ impl Backend for Memory {
             let kind = EventKind::Received { bytes: server.next_response(), rx_at: None };
             return Some(Event { conn, generation: 0, at, kind });
         }
-        let (begin, bytes) = (begin as usize, bytes as usize);
+        let begin = begin as usize;
+        let bytes = bytes as usize;
         let from = self.received;
         let until = bytes.min(from + self.piece_bytes);
         self.received = until;

@@ -35,7 +35,8 @@ pub(crate) struct Comparison {
 /// If a file cannot be read, or a line is no JSON.
 pub(crate) fn files(left: &str, right: &str) -> io::Result<Comparison> {
     let lines = |path| io::Result::Ok(BufReader::new(File::open(path)?).lines());
-    let (mut left, mut right) = (lines(left)?, lines(right)?);
+    let mut left = lines(left)?;
+    let mut right = lines(right)?;
     let mut comparison = Comparison::default();
     loop {
         let pair = (left.next().transpose()?, right.next().transpose()?);
@@ -97,7 +98,8 @@ impl Comparison {
 
     fn difference(&mut self, path: &Path, left: &Value, right: &Value) {
         if self.first.len() < PRINTED_MAX {
-            let (left, right) = (shortened(left), shortened(right));
+            let left = shortened(left);
+            let right = shortened(right);
             self.first.push(format!("seed {}: {}: {left} and {right}", path.seed, path.full()));
         }
         *self.differences.entry(path.field()).or_default() += 1;

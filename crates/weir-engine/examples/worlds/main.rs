@@ -24,7 +24,8 @@ fn main() -> ExitCode {
         println!("{comparison}");
         return if comparison.is_equal() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    let (mut seeds, mut from) = (SEEDS_DEFAULT, 0);
+    let mut seeds = SEEDS_DEFAULT;
+    let mut from = 0;
     for pair in words.chunks(2) {
         let number = |text: &str| text.parse().expect("a number");
         match pair {

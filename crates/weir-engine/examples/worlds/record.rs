@@ -23,7 +23,8 @@ const LOG_BYTES: usize = 1 << 20;
 /// Runs the random run of `seed` and returns its record.
 pub(crate) fn record(seed: u64) -> Value {
     let Case { mut job, worlds, stop_at, script } = Case::new(seed);
-    let (mut parts, mut workers) = (Vec::new(), Vec::new());
+    let mut parts = Vec::new();
+    let mut workers = Vec::new();
     for (worker, world) in (0..).zip(worlds) {
         let (log, source) = RawLog::new(LOG_BYTES, 1);
         job.raw = Some(log.clone());

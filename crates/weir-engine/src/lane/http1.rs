@@ -457,8 +457,9 @@ impl Http1Lane {
         if connection.load == self.depth || batches {
             connection.freed_at = at;
         }
-        let (mut closes, mut ended_exchanges, mut nth) = (false, 0, 0);
-        for event in self.responses.drain(..) {
+        let mut closes = false;
+        let mut ended_exchanges = 0;
+        for (nth, event) in self.responses.drain(..).enumerate() {
             let first_byte_at = if event.began_here { at } else { own.first_byte_at };
             let response = Response { status: event.status, first_byte_at };
             let mut ended = &mut exchanges[indices(event.ids())];
@@ -488,12 +489,12 @@ impl Http1Lane {
                     ledger.batch_ended(&exchange, at);
                 }
             }
-            nth += usize::from(CHECKS);
             ended_exchanges += u64::from(event.count);
             closes |= event.closes;
         }
         connection.responded();
-        let (state, load) = (connection.state, connection.load);
+        let state = connection.state;
+        let load = connection.load;
         connections.counts.in_flight -= ended_exchanges;
         connections.alive(at);
         let takes_more = match (batches, fill) {
@@ -514,7 +515,8 @@ impl Http1Lane {
         let slot = shared.connections.at(conn).slot;
         let place = ExchangePlace { conn, id: 0 };
         let exchange = self.slots.exchanges(slot)[0];
-        let (stamp, messages) = (shared.received_at, self.slots.protocol(slot).messages());
+        let stamp = shared.received_at;
+        let messages = self.slots.protocol(slot).messages();
         for (index, message) in messages.iter().enumerate() {
             let is_last = index + 1 == messages.len();
             let timed = TimedMessage { message: *message, at, stamp, is_last };

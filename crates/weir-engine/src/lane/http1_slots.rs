@@ -138,7 +138,8 @@ impl Http1Slots {
 
     /// Raises the number of requests in flight per connection to `depth`.
     pub(super) fn deepen(&mut self, depth: u16) {
-        let (old, new) = (usize::from(self.depth), usize::from(depth));
+        let old = usize::from(self.depth);
+        let new = usize::from(depth);
         let mut exchanges = vec![Exchange::NONE; self.slots.len() * new];
         for (from, to) in self.exchanges.chunks(old).zip(exchanges.chunks_mut(new)) {
             to[..old].copy_from_slice(from);

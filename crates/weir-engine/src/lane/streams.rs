@@ -394,14 +394,16 @@ impl StreamLane {
     /// peer.
     fn update_room(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> After {
         let protocol = self.protocol(conn);
-        let (capacity, is_retiring) = (protocol.capacity(), protocol.is_retiring());
+        let capacity = protocol.capacity();
+        let is_retiring = protocol.is_retiring();
         if is_retiring && shared.connections.at(conn).state == SocketState::Open {
             shared.connections.retire(conn);
         }
         self.record_capacity(shared, conn, at);
         let own = &mut self.connections[conn.index()];
         let PoolState { connections, .. } = shared;
-        let (state, load) = (connections.at(conn).state, connections.at(conn).load);
+        let state = connections.at(conn).state;
+        let load = connections.at(conn).load;
         match state {
             SocketState::Retiring if load == 0 => return After::Drained,
             SocketState::Open if connections.limits.batches => {
@@ -483,7 +485,8 @@ impl StreamLane {
             let place = ExchangePlace { conn, id: id.0 };
             let exchange =
                 &self.exchanges[conn.index() * usize::from(self.depth) + usize::from(id.0)];
-            let (stamp, is_last) = (shared.received_at, index + 1 == messages.len());
+            let stamp = shared.received_at;
+            let is_last = index + 1 == messages.len();
             let timed = TimedMessage { message: *message, at, stamp, is_last };
             shared.ledger.message(place, exchange, timed);
         }
@@ -583,7 +586,8 @@ impl StreamLane {
     fn cancel_overdue(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) {
         let overdue_before = now.before(shared.connections.limits.timeout_ns);
         for id in 0..self.depth {
-            let (place, exchange) = (ExchangePlace { conn, id }, *self.stream(conn, id).0);
+            let place = ExchangePlace { conn, id };
+            let exchange = *self.stream(conn, id).0;
             let heard_at = || shared.ledger.heard_at(place, &exchange);
             if exchange.is_live() && heard_at() <= overdue_before {
                 self.protocol(conn).cancel(RequestId(id), now.0);

@@ -146,7 +146,8 @@ impl Recorder {
     /// Returns the recorder of a worker whose slots are `gap_ns` apart on average.
     pub(super) fn new(job: &Job, gap_ns: u64) -> Recorder {
         let timeline = Timeline::new(&job.plan, Nanos::MAX);
-        let (workers, extras) = (job.plan.threads, job.extras);
+        let workers = job.plan.threads;
+        let extras = job.extras;
         let is_open_loop = job.plan.load.is_open_loop();
         let stages = job.plan.load.stage_spans();
         Recorder {
@@ -304,7 +305,8 @@ impl Recorder {
         if exchange.intended_at >= self.lags_by_stage.ends_at {
             self.lags_by_stage.end_before(exchange.intended_at, self.times.lags());
         }
-        let (wait, sched_lag) = (exchange.connection_wait(), exchange.sched_lag());
+        let wait = exchange.connection_wait();
+        let sched_lag = exchange.sched_lag();
         if wait == 0 {
             self.times.unwaited.lag.record(sched_lag);
         } else {
@@ -360,8 +362,8 @@ impl Recorder {
     /// Counts members of M by their outcome.
     #[inline(always)]
     fn resolve(&mut self, exchange: &Exchange, outcome: Outcome, at: Nanos, times: u32) {
-        let (response_ns, service_ns) =
-            (at.since(exchange.intended_at), at.since(exchange.sent_at));
+        let response_ns = at.since(exchange.intended_at);
+        let service_ns = at.since(exchange.sent_at);
         if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
             self.status[usize::from(response.status) % STATUS_CODES] += u64::from(times);
         }
@@ -500,7 +502,8 @@ impl Recorder {
 
     /// Returns the worker's frame at `now`, without what others know.
     pub(super) fn frame(&self, now: Nanos, in_flight: u64, backlog: u64) -> WorkerFrame {
-        let (unwaited, waited) = (&self.times.unwaited, &self.times.waited);
+        let unwaited = &self.times.unwaited;
+        let waited = &self.times.waited;
         let coarse = |times: &Tally| times.sparse(WorkerFrame::COARSENESS);
         let mut send_lag = coarse(&unwaited.lag);
         send_lag.add(&coarse(&waited.send_lag));

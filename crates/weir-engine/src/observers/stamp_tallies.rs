@@ -34,7 +34,8 @@ impl StampTallies {
             self.missed += 1;
             return;
         };
-        let (response, rx_delay) = (at.since(intended_at), at.since(received_at));
+        let response = at.since(intended_at);
+        let rx_delay = at.since(received_at);
         let unlagged = response - exchange.sched_lag();
         self.response.record(response);
         self.unlagged.record(unlagged);

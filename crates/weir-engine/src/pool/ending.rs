@@ -57,7 +57,8 @@ impl<L: Lane> ConnectionPool<L> {
     /// Handles a connection whose oldest request has timed out.
     #[cold]
     pub(super) fn time_out(&mut self, conn: ConnId, now: Nanos) -> Action {
-        let (phase, cause) = (FailurePhase::InUse, FailureCause::Timeout);
+        let phase = FailurePhase::InUse;
+        let cause = FailureCause::Timeout;
         self.shared.ledger.connection_failed(conn, FailureKind { phase, cause });
         self.lane.end_all(&mut self.shared, conn, now, Outcome::TimedOut);
         self.shut(conn, now);

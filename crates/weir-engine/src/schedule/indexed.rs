@@ -81,7 +81,8 @@ fn uniform_first_at(rate: Rate, ns: u64) -> u64 {
 /// Returns the sum of the offsets of slots of a constant rate whose indices add up to `indices`.
 pub(super) fn sum_ns(rate: Rate, slots: u64, indices: u128) -> u128 {
     let halves = 2 * indices + u128::from(slots);
-    let (per, divisor) = (u128::from(rate.denominator) * SECOND_NS, 2 * u128::from(rate.numerator));
+    let per = u128::from(rate.denominator) * SECOND_NS;
+    let divisor = 2 * u128::from(rate.numerator);
     // Split so that the product fits in 128 bits for any number of slots.
     halves / divisor * per + halves % divisor * per / divisor
 }

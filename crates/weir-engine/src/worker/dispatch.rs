@@ -65,7 +65,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             return true;
         }
         let Some(request) = self.source.same() else { return false };
-        let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
+        let lane = &mut self.pool.lane;
+        let shared = &mut self.pool.shared;
         let Some(conn) = shared.connections.ready.peek() else { return false };
         let timeline = &shared.ledger.recorder.timeline;
         if !self.slots.admits(timeline, now, &shared.connections.counts) {
@@ -90,7 +91,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
                 continue;
             }
             let Some(listed) = self.source.listed_mut() else { return false };
-            let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
+            let lane = &mut self.pool.lane;
+            let shared = &mut self.pool.shared;
             let Some(conn) = shared.connections.ready.peek() else { return false };
             let timeline = &shared.ledger.recorder.timeline;
             if !self.slots.admits(timeline, now, &shared.connections.counts) {
@@ -136,7 +138,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         if !self.can_resend() {
             return false;
         }
-        let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
+        let lane = &mut self.pool.lane;
+        let shared = &mut self.pool.shared;
         let Some(conn) = shared.connections.ready.peek() else { return false };
         if shared.connections.at(conn).unsent == 0 {
             self.unsent.push(conn);
@@ -171,7 +174,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         if self.source.listed().is_some() {
             return (from, self.dispatch_listed(from));
         }
-        let (slots, backend) = (&self.slots, &mut self.backend);
+        let slots = &self.slots;
+        let backend = &mut self.backend;
         let mut now = self.source.make_due(&mut self.pool.demand(slots), backend, from, SEND_BATCH);
         while self.dispatch_returned(now) || self.dispatch_batch(now) {
             self.source.is_behind |= L::STREAMS && now.since(from) >= MAKING_TURN_NS;
@@ -191,7 +195,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// batch takes one slot for each of its requests; all count from the intended time of the
     /// first. A batch for which no connection ever has room stops the script.
     fn dispatch_batch(&mut self, now: Nanos) -> bool {
-        let (lane, shared) = (&mut self.pool.lane, &mut self.pool.shared);
+        let lane = &mut self.pool.lane;
+        let shared = &mut self.pool.shared;
         let Some(conn) = self.source.next_connection(&shared.connections) else { return false };
         let timeline = shared.ledger.recorder.timeline;
         if !self.slots.admits(&timeline, now, &shared.connections.counts) {

@@ -95,7 +95,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
 
     /// Records the requests in flight and the backlog at the ends of slices.
     fn end_slices(&mut self, now: Nanos) {
-        let (slots, in_flight) = (&self.slots, self.pool.shared.connections.counts.in_flight);
+        let slots = &self.slots;
+        let in_flight = self.pool.shared.connections.counts.in_flight;
         let timeline = *self.timeline();
         let backlog = |end: Nanos| slots.backlog(&timeline, end);
         self.pool.shared.ledger.recorder.slices.end(now, in_flight, backlog);

@@ -40,7 +40,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         match event {
             ScriptEvent::Opened(conn) => script.opened(conn, &mut self.backend),
             ScriptEvent::Responded { conn, nth, status } => {
-                let (lane, shared) = (&self.pool.lane, &self.pool.shared);
+                let lane = &self.pool.lane;
+                let shared = &self.pool.shared;
                 let is_shown = shared.connections.limits.shows != Some(Interest::Status);
                 let response = is_shown.then(|| lane.response(shared, conn, nth));
                 script.response(conn, status, response, &mut self.backend);

@@ -79,7 +79,8 @@ fn with_random_limits(plan: Plan, random: &mut Random) -> Plan {
     let above = |of: u32, most, random: &mut Random| {
         of + u32::try_from(random.between(0, most)).expect("small")
     };
-    let (grows, sheds) = (random.chance(0.4), random.chance(0.3));
+    let grows = random.chance(0.4);
+    let sheds = random.chance(0.3);
     let first = plan.load.connections.count();
     let connections = match grows {
         true => ConnectionLoad::Growing { first, most: above(first + 1, 30, random) },
@@ -210,7 +211,8 @@ fn run_scripted_seed(seed: u64) -> Run {
     let mut random = Random::new(Seed(seed), 202);
     let (plan, number, stop_at) = random_plan(&mut random);
     let text = random_script(&mut random);
-    let (late_responses, extras) = (random.chance(0.3), random.chance(0.3));
+    let late_responses = random.chance(0.3);
+    let extras = random.chance(0.3);
     let job = Job {
         ending: Ending { late_responses, ..Ending::default() },
         extras: Extras { thread_rates: extras, batch_times: extras, ..Extras::default() },
@@ -235,7 +237,8 @@ fn run_scripted_seed(seed: u64) -> Run {
 
 /// Checks the invariants beyond those that `run_part` checks for every run.
 fn check_run(run: &Run, plan: &Plan, seed: u64) {
-    let (measured, truth) = (&run.measured, &run.truth);
+    let measured = &run.measured;
+    let truth = &run.truth;
     let what = format!("seed {seed}, {:?}: {:?}", plan.load, measured.outcomes);
     let responded_with = |is_meant: fn(u16) -> bool| {
         let meant = |request: &&weir_sim::TrueRequest| {
@@ -287,7 +290,8 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
 
 #[test]
 fn wild_worlds_lose_nothing() {
-    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300));
+    let from = setting("WEIR_SIM_FROM", 0);
+    let seeds = setting("WEIR_SIM_SEEDS", 300);
     let mut responded = 0;
     for seed in from..from + seeds {
         let run = catch_unwind(AssertUnwindSafe(|| run_seed(seed)));
@@ -325,7 +329,8 @@ fn wild_worlds_of_many_connections_lose_nothing() {
 
 #[test]
 fn scripts_in_wild_worlds_lose_nothing() {
-    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300));
+    let from = setting("WEIR_SIM_FROM", 0);
+    let seeds = setting("WEIR_SIM_SEEDS", 300);
     let mut responded = 0;
     for seed in from..from + seeds {
         let run = catch_unwind(AssertUnwindSafe(|| run_scripted_seed(seed)));

@@ -134,7 +134,8 @@ fn a_dialect_sends_nothing_after_the_window() {
     // Two connections carry 200 of the planned 1,000 requests per second.
     let plan = open(1_000, 1, 2);
     let run = run_dialect(serving(10 * MS), &plan);
-    let (t1, measured) = (START.after(SECOND), &run.measured);
+    let t1 = START.after(SECOND);
+    let measured = &run.measured;
     assert_eq!(run.sent_between(t1, Nanos::MAX).len(), 0);
     assert_eq!((measured.planned, measured.sent.measured, measured.sent.tail), (1_000, 200, 0));
     assert_eq!((measured.outcomes.ok, measured.outcomes.never_sent), (200, 800));
@@ -163,7 +164,8 @@ fn a_dialect_awaits_what_is_in_flight_for_one_drain() {
         let run = run_dialect(silent(), &plan);
         let t1 = START.after(window_ns);
         assert_eq!(ends(&run), (t1, t1.after(drain_ns)));
-        let (outcomes, censored) = (run.measured.outcomes, &run.measured.response_time.censored);
+        let outcomes = run.measured.outcomes;
+        let censored = &run.measured.response_time.censored;
         assert_eq!((outcomes.in_flight_at_end, outcomes.never_sent), (3, run.measured.planned - 3));
         // The age of requests in flight is that at the drain's end, the age of the others that at
         // t1.

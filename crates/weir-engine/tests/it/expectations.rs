@@ -51,8 +51,10 @@ fn check_misses(run: &Run, seed: u64) {
 /// is checked by the expectations of another request is found.
 #[test]
 fn each_response_is_checked_by_the_expectations_of_its_request() {
-    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300));
-    let (mut ok, mut bad) = (0, 0);
+    let from = setting("WEIR_SIM_FROM", 0);
+    let seeds = setting("WEIR_SIM_SEEDS", 300);
+    let mut ok = 0;
+    let mut bad = 0;
     for seed in from..from + seeds {
         let mut random = Random::new(Seed(seed), 206);
         let (plan, number, stop_at) = random_plan(&mut random);

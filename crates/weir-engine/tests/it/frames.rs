@@ -49,8 +49,10 @@ fn frames_agree_with_the_truth() {
     assert_eq!(quarter.connection_wait.exact().max_ns, quarter.send_lag.exact().max_ns);
     // Coarse, and never less than the exact figure.
     let last = frames.last().expect("five frames or more").send_lag.to_histogram();
-    let (coarse, exact) = (last.percentile(50.0), measured.send_lag.ok.percentile(50.0));
-    let (coarse, exact) = (coarse.expect("requests"), exact.expect("requests"));
+    let coarse = last.percentile(50.0);
+    let exact = measured.send_lag.ok.percentile(50.0);
+    let coarse = coarse.expect("requests");
+    let exact = exact.expect("requests");
     assert!(last.count() <= measured.send_lag.ok.count());
     assert!(coarse <= exact + exact / 100, "{coarse} {exact}");
 }

@@ -51,7 +51,8 @@ fn a_slot_waits_no_longer_than_a_connect_below_the_cap() {
         assert_eq!((measured.planned, measured.outcomes.ok), (2_000, 2_000));
         assert_eq!(longest_wait(&run), connect_ns);
         check_exact("response", &measured.response_time.ok, true_response(&run, &plan));
-        let (least, most) = (quantile(&measured.response_time.ok, 0.01), SERVICE_NS + connect_ns);
+        let least = quantile(&measured.response_time.ok, 0.01);
+        let most = SERVICE_NS + connect_ns;
         assert!(least >= SERVICE_NS && measured.response_time.ok.exact().max_ns <= most);
         // 400 requests are in flight, and slots are due in the time of one connect beyond them.
         let open_max = measured.connections.open_max;
@@ -148,7 +149,8 @@ fn requests_beyond_the_limit_are_shed() {
     for (threads, most) in [(1, 40), (2, 41), (3, 3)] {
         let plan = Plan { threads, ..open(1_000, 1, 100) }
             .with_load(|load| load.in_flight_max = Some(most));
-        let (mut sent, mut shed) = (0, 0);
+        let mut sent = 0;
+        let mut shed = 0;
         for number in 0..threads {
             let run = run_part(silent(), &plan, number, Nanos::MAX);
             let outcomes = run.measured.outcomes;
@@ -187,7 +189,8 @@ fn shed_slots_keep_their_names() {
     // Every fifth slot has the second name.
     let job = Job { plan: plan.clone(), ..job_of(&plan, list(Order::Sequential, &[4, 1])) };
     let run = run_job(silent(), &job, 0, Nanos::MAX, None);
-    let (measured, names) = (&run.measured, &run.measured.names);
+    let measured = &run.measured;
+    let names = &run.measured.names;
     assert_eq!(measured.outcomes.shed, measured.planned - 40);
     let [first, second] = [&names[0], &names[1]].map(|name| name.outcomes.shed);
     assert_eq!(first + second, measured.outcomes.shed);

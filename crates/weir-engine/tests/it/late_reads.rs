@@ -69,7 +69,8 @@ struct Case {
 impl Case {
     /// Returns the document of a run, with the stops that a heartbeat found.
     fn run(&self) -> Document {
-        let (gap, long) = (self.gap, self.long);
+        let gap = self.gap;
+        let long = self.long;
         let service = ServiceFactory::new(move || {
             Box::new(LongGap { gap, long, request: 0, sent: 0, streams: 0 })
         });
@@ -140,7 +141,8 @@ fn check_value(name: &str, value: &PercentileValue, true_ns: u64) {
 }
 
 fn check_mean(name: &str, gaps: &Metric, truth: &Histogram) {
-    let (found, expected) = (gaps.ok.mean_ns, truth.mean_ns());
+    let found = gaps.ok.mean_ns;
+    let expected = truth.mean_ns();
     let (found, expected) = found.zip(expected).expect("there are gaps");
     let is_close = (found - expected).abs() <= 20_000.0_f64.max(0.055 * expected);
     assert!(is_close || gaps.ok.mean_bound == Bound::Unknown, "{name}: {found}, {expected}");

@@ -10,7 +10,8 @@ use crate::setup::{MS, SECOND, START, job, open, serving};
 fn leased(world: World) -> Truth {
     let plan = open(200, 1, 8).with_load(|load| load.duration_ns = Some(5 * SECOND));
     let sim = Sim::new(world);
-    let (truth, control) = (sim.truth_handle(), Control::new(1, None));
+    let truth = sim.truth_handle();
+    let control = Control::new(1, None);
     control.renew_lease(Nanos::ZERO, START.after(2 * SECOND));
     let measured = run_on(&job(&plan), 0, &control, sim, None, None).expect("a simulated machine");
     assert!(measured.interrupted);

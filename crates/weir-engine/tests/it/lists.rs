@@ -80,7 +80,8 @@ fn check_names(run: &Run, seed: u64) {
 /// Random worlds with all kinds of faults.
 #[test]
 fn names_add_up_in_wild_worlds() {
-    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300));
+    let from = setting("WEIR_SIM_FROM", 0);
+    let seeds = setting("WEIR_SIM_SEEDS", 300);
     let mut responded = 0;
     for seed in from..from + seeds {
         let mut random = Random::new(Seed(seed), 205);

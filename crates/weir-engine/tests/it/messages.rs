@@ -153,7 +153,9 @@ fn a_stall_is_in_the_times_of_all_that_were_due() {
     let events = Events { stall: Some((1, stall)), ..PLAIN };
     let plan = open(5, 1, 1).with_load(|load| load.drain_ns = Some(5_000 * MS));
     let run = run(events, &plan, &[]);
-    let (mut free, mut firsts, mut responses) = (0, Vec::new(), Vec::new());
+    let mut free = 0;
+    let mut firsts = Vec::new();
+    let mut responses = Vec::new();
     for (index, due) in [100, 300, 500, 700, 900].map(|ms| ms * MS).into_iter().enumerate() {
         let begin = due.max(free);
         let gaps = if index == 1 { stall + 3 * GAP } else { 4 * GAP };
@@ -244,7 +246,8 @@ fn the_time_per_token_is_that_of_the_servers_count() {
     });
     let format = MessageFormat { framing: MessageFraming::EventStream, reader: Some(reader) };
     let rules = MessageRules { format: Some(format), ..MessageRules::default() };
-    let (protocol, tokens) = (MessageProtocol::Sse, vec!["json:/a".to_owned()]);
+    let protocol = MessageProtocol::Sse;
+    let tokens = vec!["json:/a".to_owned()];
     let messages = Some(MessagePlan { protocol, tokens, usage: None, goodput: None });
     let plan = Plan { messages, ..closed(1) }.with_load(|load| {
         load.requests = Some(4);

@@ -42,7 +42,8 @@ fn a_fixed_service_is_exact() {
     check_all("scheduling lag", &measured.sched_lag, 3_000, 0);
     check_all("connection wait", &measured.connection_wait, 3_000, 0);
     check_against_truth(&run, &plan, "fixed");
-    let (from, until) = (run.start(), run.start().after(SECOND));
+    let from = run.start();
+    let until = run.start().after(SECOND);
     let in_first_second = run.sent_between(from, until);
     assert_eq!(in_first_second.len(), 1_000);
     for (index, request) in (0..).zip(&in_first_second) {
@@ -235,7 +236,8 @@ fn a_client_that_stops_reports_itself() {
     assert_eq!(measured.outcomes.ok, 4_000);
     // Slots due during the stop were sent at its end, and responses that arrived in it were read
     // then.
-    let (from, until) = (START.after(SECOND), START.after(SECOND + SECOND / 2));
+    let from = START.after(SECOND);
+    let until = START.after(SECOND + SECOND / 2);
     let due = (0..4_000).map(|index| due_at(&run, &plan, index));
     let lag = |due: Nanos| if (from..until).contains(&due) { until.since(due) } else { 0 };
     check_exact("scheduling lag", &measured.sched_lag, due.clone().map(lag));

@@ -79,7 +79,8 @@ fn a_connection_that_leaves_awaits_its_responses() {
 /// Random stages in random worlds with all kinds of faults.
 #[test]
 fn stages_of_connections_add_up_in_wild_worlds() {
-    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 10));
+    let from = setting("WEIR_SIM_FROM", 0);
+    let seeds = setting("WEIR_SIM_SEEDS", 10);
     let mut responded = 0;
     for seed in from..from + seeds {
         let mut random = Random::new(Seed(seed), 207);

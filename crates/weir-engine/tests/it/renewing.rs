@@ -75,7 +75,8 @@ fn a_renewed_connection_takes_the_next_request_as_soon_as_it_is_up() {
     check_well(&run, "closed loop");
     let sockets = by_socket(&run);
     for pair in sockets.windows(2) {
-        let (before, after) = (&pair[0], &pair[1]);
+        let before = &pair[0];
+        let after = &pair[1];
         let responded =
             before.last().and_then(|last| last.delivered_at).expect("it got a response");
         assert_eq!(after[0].sent_at.since(responded), 200 * US, "nothing but the connect");

@@ -77,7 +77,8 @@ fn requests_leave_at_the_times_of_the_log() {
 /// Random logs in random worlds with all kinds of faults, some of them cut short.
 #[test]
 fn replays_add_up_in_wild_worlds() {
-    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 100));
+    let from = setting("WEIR_SIM_FROM", 0);
+    let seeds = setting("WEIR_SIM_SEEDS", 100);
     let mut responded = 0;
     for seed in from..from + seeds {
         let mut random = Random::new(Seed(seed), 302);

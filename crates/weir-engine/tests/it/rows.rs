@@ -58,7 +58,8 @@ fn every_slot_of_streams_has_one_row() {
     };
     for plan in [plan(open(1_000, 1, 2)), plan(open(5_000, 1, 1)), plan(closed(2))] {
         let (run, rows) = run(bad_habits(), &plan);
-        let (sent, outcomes) = (run.measured.sent, run.measured.outcomes);
+        let sent = run.measured.sent;
+        let outcomes = run.measured.outcomes;
         let what = format!("{:?}: {sent:?} {outcomes:?}", plan.load);
         assert!(sent.returned > 50 && sent.resent > 50, "{what}");
         let of = |phase| rows.iter().filter(move |row: &&RawRow| row.phase == phase);

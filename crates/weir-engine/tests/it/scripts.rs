@@ -165,7 +165,8 @@ fn batches_are_timed_response_by_response() {
             numbers.sort_unstable();
             assert_eq!(numbers, (1..=all).collect::<Vec<_>>(), "{what}");
             assert_eq!(calls(&run, Callback::Response), all, "{what}: each response is shown");
-            let (t0, t1) = (START.after(100 * MS), START.after(1_100 * MS));
+            let t0 = START.after(100 * MS);
+            let t1 = START.after(1_100 * MS);
             if !plan.load.is_open_loop() {
                 let measured = run.sent_between(t0, t1);
                 assert_eq!(run.measured.planned, measured.len() as u64, "{what}");

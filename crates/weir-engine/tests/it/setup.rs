@@ -268,7 +268,8 @@ pub(crate) fn check_ranges(what: &str, found: &Histogram, values: impl IntoItera
     for value in values {
         expected.record(value);
     }
-    let (found_exact, exact) = (found.exact(), expected.exact());
+    let found_exact = found.exact();
+    let exact = expected.exact();
     assert_eq!(found_exact.count, exact.count, "{what}");
     assert_eq!((found_exact.min_ns, found_exact.max_ns), (exact.min_ns, exact.max_ns), "{what}");
     assert!(found_exact.sum_ns.abs_diff(exact.sum_ns) <= u128::from(exact.count), "{what}");

@@ -25,7 +25,9 @@ fn rate(numerator: u64) -> Rate {
 pub(crate) fn check_stages(plan: &Plan, run: &Run, what: &str) {
     let document = document(plan, run.measured.clone());
     let mut sum = Outcomes::default();
-    let (mut planned, mut completed, mut good) = (0, 0, 0);
+    let mut planned = 0;
+    let mut completed = 0;
+    let mut good = 0;
     for stage in &document.stages {
         sum.ok += stage.results.outcomes.ok;
         sum.bad_response += stage.results.outcomes.bad_response;
@@ -68,7 +70,8 @@ pub(crate) fn check_stages(plan: &Plan, run: &Run, what: &str) {
 /// Random stages in random worlds with all kinds of faults.
 #[test]
 fn stages_add_up_in_wild_worlds() {
-    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 100));
+    let from = setting("WEIR_SIM_FROM", 0);
+    let seeds = setting("WEIR_SIM_SEEDS", 100);
     let mut responded = 0;
     for seed in from..from + seeds {
         let mut random = Random::new(Seed(seed), 206);
@@ -185,7 +188,8 @@ fn ramp(seed: u64, from: u64, to: u64, service_ns: u64, arrivals: Arrivals) -> D
 /// The knee of a ramp over the capacity is the capacity of the server.
 #[test]
 fn a_ramp_finds_the_capacity_of_a_server() {
-    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300) / 30);
+    let from = setting("WEIR_SIM_FROM", 0);
+    let seeds = setting("WEIR_SIM_SEEDS", 300) / 30;
     let mut held = 0;
     for seed in from..from + seeds {
         let mut random = Random::new(Seed(seed), 207);
@@ -207,7 +211,8 @@ fn a_ramp_finds_the_capacity_of_a_server() {
 /// A ramp below the capacity has no knee, and neither it nor the load behind it is called unsteady.
 #[test]
 fn a_clean_ramp_is_steady() {
-    let (from, seeds) = (setting("WEIR_SIM_FROM", 0), setting("WEIR_SIM_SEEDS", 300) / 15);
+    let from = setting("WEIR_SIM_FROM", 0);
+    let seeds = setting("WEIR_SIM_SEEDS", 300) / 15;
     for seed in from..from + seeds {
         let mut random = Random::new(Seed(seed), 208);
         let to = random.between(200, 400);

@@ -65,7 +65,8 @@ fn open_loop_shows_the_stall_curve() {
 fn service_time_hides_the_stall_and_response_time_does_not() {
     let plan = open(2_000, 1, 100).with_load(|load| load.duration_ns = Some(30 * SECOND));
     let run = run(stalled(0), &plan);
-    let (response, service) = (&run.measured.response_time.ok, &run.measured.service_time.ok);
+    let response = &run.measured.response_time.ok;
+    let service = &run.measured.service_time.ok;
     check_exact("response", response, true_response(&run, &plan));
     assert!(quantile(service, 0.99) < 501 * US);
     let p999 = quantile(service, 0.999);

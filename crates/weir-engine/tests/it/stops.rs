@@ -132,9 +132,11 @@ fn outcome(document: &Document, id: &str) -> RuleOutcome {
 /// Returns the percentiles that the stops moved and that are not marked, with both values.
 fn unmarked(stopped: &Document, truth: &Document) -> Vec<(f64, u64, u64, Bound)> {
     let times = |document: &Document| document.latency.response_time.headline().clone();
-    let (found, true_times) = (times(stopped), times(truth));
+    let found = times(stopped);
+    let true_times = times(truth);
     let moved = PERCENTILES.into_iter().filter_map(|p| {
-        let (value, true_ns) = (found.percentile(p)?, true_times.percentile(p)?.ns);
+        let value = found.percentile(p)?;
+        let true_ns = true_times.percentile(p)?.ns;
         let least_ns = (value.ns as f64 * 0.05).max(20_000.0);
         let is_moved = value.ns as f64 - true_ns as f64 > least_ns;
         // Beside requests that got no response in time it is unknown.

@@ -78,7 +78,8 @@ fn a_returned_request_keeps_its_slot() {
     let habits = Habits { returned: 0.2, ..Habits::default() };
     for plan in [with_streams(open(1_000, 1, 2), 20), with_streams(closed(2), 10)] {
         let (run, counts) = run(World::default(), habits.clone(), &plan);
-        let (sent, outcomes) = (run.measured.sent, run.measured.outcomes);
+        let sent = run.measured.sent;
+        let outcomes = run.measured.outcomes;
         let what = format!("{:?}: {sent:?}, {outcomes:?}, {counts:?}", plan.load);
         assert_eq!(sent.returned, counts.returned, "{what}");
         assert_eq!(sent.total() - sent.returned, counts.processed, "{what}");
@@ -189,7 +190,8 @@ fn wild_streams_conserve_every_slot() {
     let mut seen = BTreeMap::<&str, u64>::new();
     for seed in 0..200 {
         let mut random = Random::new(Seed(seed), 300);
-        let (plan, habits) = (wild_plan(&mut random), bad_habits(&mut random));
+        let plan = wild_plan(&mut random);
+        let habits = bad_habits(&mut random);
         let stop_at = match random.chance(0.3) {
             true => Nanos(random.between(0, 120 * MS)),
             false => Nanos::MAX,

@@ -129,7 +129,8 @@ impl Service for WsService {
             }
             return;
         };
-        let (mut messages, mut pongs) = (0, 0);
+        let mut messages = 0;
+        let mut pongs = 0;
         let read = server.receive(bytes, |event| match event {
             WsEvent::Message { .. } => messages += 1,
             WsEvent::Pong(_) => pongs += 1,
@@ -146,7 +147,8 @@ impl Service for WsService {
             let head = String::from_utf8_lossy(&self.head).into_owned();
             let (_, key) = head.split_once("Sec-WebSocket-Key: ").expect("an upgrade");
             let key = UpgradeKey::parse(&key.as_bytes()[..24]).expect("a key");
-            let (mut out, mut server) = (Vec::new(), WsServer::new(1_000));
+            let mut out = Vec::new();
+            let mut server = WsServer::new(1_000);
             push_acceptance(&mut out, &key, &[]);
             server.send(Opcode::PING, b"hello");
             if self.habits.greets {

@@ -40,7 +40,8 @@ impl Bus {
     /// # Errors
     /// When the connection has ended.
     pub fn offer(&self, run: &str, agents: &[&str], specification: &[u8]) -> Result<Offer> {
-        let (run, pieces) = (run.to_owned(), chunks_of(specification));
+        let run = run.to_owned();
+        let pieces = chunks_of(specification);
         let most = REPEATED * pieces.len();
         let mut left: HashMap<String, usize> =
             agents.iter().map(|agent| ((*agent).to_owned(), most)).collect();
@@ -76,7 +77,8 @@ impl Bus {
     /// # Errors
     /// When it does not come within a minute.
     pub fn specification(&self, agent: &str, run: &str, sha256: &str) -> Result<Vec<u8>> {
-        let (until, mut others) = (Instant::now() + STORE_WITHIN, 0);
+        let until = Instant::now() + STORE_WITHIN;
+        let mut others = 0;
         while Instant::now() < until {
             match self.handle.block_on(self.requested(agent, run)) {
                 Some(value) if digest(&value) == sha256 => return Ok(value),
@@ -93,7 +95,9 @@ impl Bus {
     }
 
     async fn requested(&self, agent: &str, run: &str) -> Option<Vec<u8>> {
-        let (mut value, mut number, mut count) = (Vec::new(), 0, 1);
+        let mut value = Vec::new();
+        let mut number = 0;
+        let mut count = 1;
         while number < count {
             let request = format!("{run} {number}").into_bytes();
             let sending = self.client.request(asking_of(agent), request.into());

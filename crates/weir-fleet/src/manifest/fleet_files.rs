@@ -53,7 +53,8 @@ impl FleetFiles {
     pub fn read(directory: &Path, count: Option<u32>) -> Result<FleetFiles> {
         let shown = directory.display();
         let entries = fs::read_dir(directory).with_context(|| format!("no fleet in {shown}"))?;
-        let (mut coordinator, mut agents) = (None, Vec::new());
+        let mut coordinator = None;
+        let mut agents = Vec::new();
         for entry in entries {
             let path = entry?.path();
             let Ok(text) = read_file(&path.join(DESCRIPTION)) else { continue };

@@ -178,7 +178,8 @@ fn template(
 /// Adds the words of a command line to a container. Those with credentials come from variables.
 fn words(settings: &ManifestSettings, component: &str, words: &[PodWord], container: &mut Value) {
     let secret = words_name(settings, component);
-    let (mut args, mut variables) = (Vec::new(), Vec::new());
+    let mut args = Vec::new();
+    let mut variables = Vec::new();
     for (key, word) in words_of(words) {
         match word {
             PodWord::Plain(word) => args.push(escaped(word)),
@@ -207,7 +208,8 @@ mod tests {
 
     /// Expands a word as the kubelet does, where `A` is the only variable.
     fn expanded(word: &str) -> String {
-        let (mut out, mut rest) = (String::new(), word);
+        let mut out = String::new();
+        let mut rest = word;
         while let Some((before, after)) = rest.split_once('$') {
             out.push_str(before);
             rest = after;

@@ -63,7 +63,8 @@ pub(super) fn policies(settings: &ManifestSettings) -> Vec<Value> {
 
 /// Returns the policy of what the coordinator alone may do: push its metrics, and have them read.
 fn coordinator(settings: &ManifestSettings) -> Option<Value> {
-    let (further, metrics_port) = (&settings.pods.egress, settings.pods.metrics_port);
+    let further = &settings.pods.egress;
+    let metrics_port = settings.pods.metrics_port;
     if further.is_empty() && metrics_port.is_none() {
         return None;
     }

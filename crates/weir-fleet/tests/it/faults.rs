@@ -106,8 +106,10 @@ fn setting(name: &str, default: u64) -> u64 {
 
 #[test]
 fn wild_worlds_keep_their_promises() {
-    let (seeds, from) = (setting("WEIR_SIM_SEEDS", 300), setting("WEIR_SIM_FROM", 0));
-    let (mut ran, mut complete) = (0, 0);
+    let seeds = setting("WEIR_SIM_SEEDS", 300);
+    let from = setting("WEIR_SIM_FROM", 0);
+    let mut ran = 0;
+    let mut complete = 0;
     for seed in from..from + seeds {
         let result = catch_unwind(AssertUnwindSafe(|| check(seed)));
         let Ok((has_run, is_complete)) = result else {

@@ -119,7 +119,8 @@ fn an_agent_that_does_not_stop_holds_a_signal_up_for_half_a_minute_at_most() {
 /// Returns an agent whose load of a run is under way since 2 s of its clock.
 fn loading() -> Agent {
     let mut agent = Agent::new("1.0", 2, "a");
-    let (run, part) = ("run-1".to_owned(), Part::new(1, 1).expect("it exists"));
+    let run = "run-1".to_owned();
+    let part = Part::new(1, 1).expect("it exists");
     let order = Order { run, part, http: None, work: RunWork::default(), signature: None };
     agent.receive(0, ToAgent::Prepare(order));
     agent.prepared(Ok(HttpChoice::Http11));

@@ -116,11 +116,13 @@ fn tags_are_added_and_removed() {
     let tagged = history.entries(filter).expect("runs");
     assert_eq!(tagged.iter().map(|entry| entry.id).collect::<Vec<_>>(), [3, 4, 1]);
     assert!(matches!(history.tag(9, &tag, true), Err(HistoryError::UnknownId(9))));
-    let (of, tag) = (name("c"), tags(&["t"]));
+    let of = name("c");
+    let tag = tags(&["t"]);
     let filter = Filter { name: Some(&of), tag: tag.first(), count: None };
     assert!(matches!(history.entries(filter), Err(HistoryError::UnknownName { .. })));
     // No run of this name has the tag: an empty list, not an error.
-    let (of, tag) = (name("a"), tags(&["x2"]));
+    let of = name("a");
+    let tag = tags(&["x2"]);
     let filter = Filter { name: Some(&of), tag: tag.first(), count: None };
     assert_eq!(history.entries(filter).expect("none"), []);
 }
@@ -151,7 +153,9 @@ fn many_writers_all_save() {
     let saved = document("base", 1, 100, 1_000_000);
     thread::scope(|scope| {
         for writer in 0..8 {
-            let (barrier, saved, file) = (&barrier, &saved, directory.file());
+            let barrier = &barrier;
+            let saved = &saved;
+            let file = directory.file();
             let save = move || {
                 barrier.wait();
                 // The first of them begins the history.

@@ -93,7 +93,8 @@ impl Trend {
 
 /// A row of the table for programs: a metric of a run.
 fn datum(series: u64, run: &TrendRun, index: usize, at: usize, of: &MetricTrend) -> Vec<Value> {
-    let (measured, interval) = (run.values[at], run.intervals[at]);
+    let measured = run.values[at];
+    let interval = run.intervals[at];
     let change = of.changes.iter().flatten().find(|change| change.run == index);
     vec![
         series.into(),
@@ -196,7 +197,8 @@ fn ranges(points: &[PlotPoint]) -> Option<Mark> {
 /// The level of each stretch between two changes, as steps; `None` without a change.
 fn levels(series: &Series, of: &MetricTrend, points: &[PlotPoint]) -> Option<Mark> {
     let changes = of.changes.as_ref().filter(|changes| !changes.is_empty())?;
-    let (mut x, mut y) = (Vec::new(), Vec::new());
+    let mut x = Vec::new();
+    let mut y = Vec::new();
     let mut stretch = |from: usize, to: usize, level: f64| {
         let mut inside = points.iter().filter(|point| (from..to).contains(&point.run));
         let Some(first) = inside.next() else { return };

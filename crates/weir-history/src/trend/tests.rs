@@ -206,7 +206,9 @@ fn a_trend_is_built_for_exporters() {
     let names: Vec<&str> = plots.iter().map(|plot| plot.name.as_str()).collect();
     assert_eq!(names, ["trend-1-1", "trend-1-2"]);
     let [p99, rate] = [plots[0], plots[1]];
-    let (mut dots, mut levels, mut events) = (0, Vec::new(), Vec::new());
+    let mut dots = 0;
+    let mut levels = Vec::new();
+    let mut events = Vec::new();
     for mark in &p99.marks {
         match mark {
             Mark::Dots { x, labels, .. } => {

@@ -270,7 +270,8 @@ fn metric_lines(out: &mut String, series: &Series, at: usize, of: &MetricTrend, 
 /// Returns the range of a metric, and why there is no change.
 pub(super) fn range(of: &MetricTrend, values: &[Option<f64>]) -> String {
     let known = || values.iter().flatten().copied();
-    let (least, greatest) = (known().fold(f64::MAX, f64::min), known().fold(f64::MIN, f64::max));
+    let least = known().fold(f64::MAX, f64::min);
+    let greatest = known().fold(f64::MIN, f64::max);
     let range = match known().count() {
         0 => "no run has this metric".to_owned(),
         _ if least == greatest => of.metric.print(least),
@@ -296,14 +297,15 @@ fn is_worse(of: &MetricTrend, change: &Change) -> bool {
 
 /// Returns a change in words: the change itself, and whether it is only possible.
 pub(super) fn change_lines(series: &Series, of: &MetricTrend, change: &Change) -> Vec<String> {
-    let (entry, relative) = (&series.runs[change.run].entry, change.point.change());
+    let entry = &series.runs[change.run].entry;
+    let relative = change.point.change();
     let direction = match of.metric.better() {
         Better::Neither => "",
         _ if is_worse(of, change) => ", worse",
         _ => ", better",
     };
-    let (before, after) =
-        (of.metric.print(change.point.before), of.metric.print(change.point.after));
+    let before = of.metric.print(change.point.before);
+    let after = of.metric.print(change.point.after);
     let percent = 100.0 * relative;
     let day = entry.day();
     let mut lines = vec![format!(
@@ -326,7 +328,8 @@ const SPAN_MIN: f64 = 0.2;
 /// Draws positive values, the least of them lowest. A run without a value is a blank.
 fn sparkline(values: &[Option<f64>]) -> String {
     let known = || values.iter().flatten().copied().filter(|value| value.is_finite());
-    let (least, greatest) = (known().fold(f64::MAX, f64::min), known().fold(0.0, f64::max));
+    let least = known().fold(f64::MAX, f64::min);
+    let greatest = known().fold(0.0, f64::max);
     let span = (greatest - least).max(greatest * SPAN_MIN).max(f64::MIN_POSITIVE);
     let block = |value: &Option<f64>| match value {
         Some(value) if value.is_finite() => {

@@ -56,10 +56,14 @@ impl Capture {
             Interest::Head => false,
             Interest::Body => true,
         };
-        let (heads, bodies, completed) = (Vec::new(), Vec::new(), Vec::new());
+        let heads = Vec::new();
+        let bodies = Vec::new();
+        let completed = Vec::new();
         let budget = budget.clone();
-        let (taken, is_cut) = (0, false);
-        let (messages, call) = (None, None);
+        let taken = 0;
+        let is_cut = false;
+        let messages = None;
+        let call = None;
         Some(Box::new(Capture {
             keeps_bodies,
             heads,
@@ -232,7 +236,8 @@ impl Capture {
     /// Completes the current response.
     pub(crate) fn complete(&mut self, status: u16) {
         let is_cut = mem::take(&mut self.is_cut);
-        let (head_end, body_end) = (self.heads.len(), self.bodies.len());
+        let head_end = self.heads.len();
+        let body_end = self.bodies.len();
         let call = self.call.as_mut().map(|call| call.finish());
         self.completed.push(Completed { status, is_cut, head_end, body_end, call });
         self.end_messages();
@@ -250,7 +255,8 @@ impl Capture {
     /// Returns the current response as far as it was received; its head is complete.
     pub(crate) fn unfinished(&self, status: u16) -> ReceivedResponse<'_> {
         let Completed { head_end, body_end, .. } = self.last();
-        let (head, body) = (&self.heads[head_end..], &self.bodies[body_end..]);
+        let head = &self.heads[head_end..];
+        let body = &self.bodies[body_end..];
         let is_cut = self.is_cut;
         ReceivedResponse { head, body, is_cut, ..ReceivedResponse::of_status(status) }
     }

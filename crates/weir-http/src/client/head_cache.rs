@@ -276,7 +276,9 @@ impl CachedHead {
 #[inline(always)]
 fn faults(head: &[u8; WORD_BYTES], known: &[u8; WORD_BYTES], fixed: &[u8; WORD_BYTES]) -> u64 {
     let word = |bytes: &[u8; WORD_BYTES]| u64::from_le_bytes(*bytes);
-    let (head, known, fixed) = (word(head), word(known), word(fixed));
+    let head = word(head);
+    let known = word(known);
+    let fixed = word(fixed);
     (head ^ known) & fixed | scan::control_flags(head) & !fixed
 }
 
@@ -330,7 +332,8 @@ mod tests {
 
     #[test]
     fn heads_that_alternate_are_not_all_learned() {
-        let (mut known, mut stored) = (HeadCache::default(), 0);
+        let mut known = HeadCache::default();
+        let mut stored = 0;
         read(&mut known, HEAD);
         let mut before = Vec::new();
         for nth in 0..160 {
@@ -359,7 +362,8 @@ mod tests {
 
     #[test]
     fn heads_of_equal_responses_share_a_place() {
-        let (mut known, other) = (HeadCache::default(), HEAD.replace("200", "404"));
+        let mut known = HeadCache::default();
+        let other = HEAD.replace("200", "404");
         for head in [HEAD, &other, HEAD, &other] {
             read(&mut known, head);
         }

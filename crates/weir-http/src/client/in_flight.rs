@@ -108,7 +108,8 @@ impl Heads {
 
     #[inline]
     fn contains(&self, id: u16) -> bool {
-        let (word, bit) = (usize::from(id / 64), 1 << (id % 64));
+        let word = usize::from(id / 64);
+        let bit = 1 << (id % 64);
         match self {
             Heads::Few(bits) => word == 0 && bits & bit != 0,
             Heads::Many(words) => words[word] & bit != 0,
@@ -117,7 +118,8 @@ impl Heads {
 
     #[inline]
     fn set(&mut self, id: u16, is_head: bool) {
-        let (word, bit) = (usize::from(id / 64), 1 << (id % 64));
+        let word = usize::from(id / 64);
+        let bit = 1 << (id % 64);
         let bits = match self {
             Heads::Few(bits) if word == 0 => bits,
             Heads::Few(_) if !is_head => return,
@@ -142,12 +144,14 @@ mod tests {
     #[test]
     fn the_ring_is_a_queue() {
         for depth in [1, 2, 3, 63, 64, 65, 100, 1000, 1024] {
-            let (mut ring, mut queue) = (InFlight::new(depth), VecDeque::new());
+            let mut ring = InFlight::new(depth);
+            let mut queue = VecDeque::new();
             let mut state = 1u64;
             for turn in 0..20_000 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 // At first there are no HEAD requests, so that several requests are added together.
-                let (head, pops) = (turn > 5_000 && state >> 40 & 3 == 0, state >> 50 & 1 == 0);
+                let head = turn > 5_000 && state >> 40 & 3 == 0;
+                let pops = state >> 50 & 1 == 0;
                 let many = 1 + (state >> 52) as u16 % 9;
                 if ring.capacity() > 0 && !pops {
                     let most = many.min(ring.capacity());

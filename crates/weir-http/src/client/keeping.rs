@@ -18,7 +18,8 @@ impl Http1 {
         self.begin_call();
         let mut rest = bytes;
         while !rest.is_empty() {
-            let (phase, completed) = (self.phase, events.len());
+            let phase = self.phase;
+            let completed = events.len();
             match self.advance(rest, None, events) {
                 Ok(used) => {
                     let is_complete = events.len() > completed;

@@ -438,7 +438,8 @@ impl Http1 {
         let more = self.in_flight.plain().checked_sub(1)?;
         let rest = bytes[length..].chunks_exact(length).take(more.into());
         let count = 1 + known.count(rest) as u16;
-        let (id, status) = (self.in_flight.pop(count), head.status);
+        let id = self.in_flight.pop(count);
+        let status = head.status;
         let event =
             ResponseEvent { id, count, status, body_bytes, began_here: true, closes: false };
         match events.last_mut() {

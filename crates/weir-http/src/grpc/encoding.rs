@@ -158,7 +158,8 @@ impl ZlibContent {
                     _ => Err(io::ErrorKind::InvalidData.into()),
                 };
             }
-            let (read, made) = (self.state.total_in(), self.state.total_out());
+            let read = self.state.total_in();
+            let made = self.state.total_out();
             let status = self.state.decompress(bytes, &mut step, FlushDecompress::None)?;
             let read = usize::try_from(self.state.total_in() - read).expect("part of a slice");
             let made = usize::try_from(self.state.total_out() - made).expect("part of a buffer");

@@ -242,7 +242,8 @@ pub fn messages_of(head: &[u8], body: &[u8], limit: usize) -> Result<Vec<Vec<u8>
     let rules = CallRules { expects_one: false, decoded_max: limit };
     let mut reader = CallReader::new(rules, usize::MAX);
     reader.section(head);
-    let (mut messages, mut bytes) = (Vec::new(), 0_usize);
+    let mut messages = Vec::new();
+    let mut bytes = 0_usize;
     reader.body(body, |message| {
         bytes = bytes.saturating_add(message.data.len());
         if bytes <= limit {

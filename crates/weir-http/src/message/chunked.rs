@@ -135,7 +135,8 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Result<Option<u64>, ProtocolError> {
-        let (mut size, mut framing) = (0, ChunkFraming::default());
+        let mut size = 0;
+        let mut framing = ChunkFraming::default();
         let (used, is_end) = framing.read(&mut size, bytes, false)?;
         assert_eq!(used, bytes.len());
         Ok(is_end.then_some(size))
@@ -184,7 +185,8 @@ mod tests {
         for line in ["5\n", "5 \n", "5;a\n", "5\r\n", "\n5\r\n", "\r\n5\n"] {
             let after_data = line.starts_with(['\r', '\n']);
             let framing = if after_data { ChunkFraming::next() } else { ChunkFraming::default() };
-            let (mut size, mut lenient) = (0, framing);
+            let mut size = 0;
+            let mut lenient = framing;
             let read = lenient.read(&mut size, line.as_bytes(), true);
             assert_eq!((read, size), (Ok((line.len(), true)), 5), "{line:?}");
         }

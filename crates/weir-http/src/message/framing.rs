@@ -212,7 +212,8 @@ fn is_name<const N: usize>(name: &[u8], lower: &[u8; N]) -> bool {
     let differs = |a: &[u8; 8], b: &[u8; 8]| {
         (u64::from_le_bytes(*a) | 0x2020_2020_2020_2020) ^ u64::from_le_bytes(*b)
     };
-    let (words, lower_words) = (name.as_chunks::<8>().0, lower.as_chunks::<8>().0);
+    let words = name.as_chunks::<8>().0;
+    let lower_words = lower.as_chunks::<8>().0;
     let differences = words.iter().zip(lower_words).map(|(a, b)| differs(a, b));
     let last = name.last_chunk().zip(lower.last_chunk()).map_or(1, |(a, b)| differs(a, b));
     differences.fold(last, |a, b| a | b) == 0

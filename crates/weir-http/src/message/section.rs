@@ -86,7 +86,8 @@ impl Section {
 
     #[inline(always)]
     fn field(&mut self, window: &[u8], at: usize, field: Field) {
-        let (name, value) = (&window[at..field.colon], &window[field.colon + 1..field.content]);
+        let name = &window[at..field.colon];
+        let value = &window[field.colon + 1..field.content];
         let is_framing = !self.is_trailers && self.framing.field(name, value);
         self.above = if is_framing { Above::FramingField } else { Above::Field };
     }

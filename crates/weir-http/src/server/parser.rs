@@ -286,7 +286,8 @@ impl ParserState {
         self.minor = line.minor;
         self.expects_continue = false;
         self.framing = FramingFields::default();
-        let (method, target) = (&window[at..line.method], &window[line.method + 1..line.target]);
+        let method = &window[at..line.method];
+        let target = &window[line.method + 1..line.target];
         Ok(Some((RequestLine { method, target, minor: line.minor }, line.next)))
     }
 

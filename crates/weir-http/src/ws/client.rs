@@ -109,7 +109,8 @@ impl WsClient {
 
     /// Returns a factory of clients with these options.
     pub fn factory(options: WsOptions) -> ProtocolFactory {
-        let (options, made) = (Arc::new(options), AtomicU64::new(0));
+        let options = Arc::new(options);
+        let made = AtomicU64::new(0);
         ProtocolFactory::multiplexed(move |depth| {
             let number = made.fetch_add(1, Ordering::Relaxed);
             Box::new(WsClient::new(depth, &options, number << 32))

@@ -57,7 +57,8 @@ impl DeflateTerms {
         if parts.next() != Some(NAME) {
             return None;
         }
-        let (mut terms, mut has_window) = (DeflateTerms::default(), false);
+        let mut terms = DeflateTerms::default();
+        let mut has_window = false;
         for part in parts {
             let (name, value) = match part.split_once('=') {
                 Some((name, value)) => (name.trim(), Some(value.trim().trim_matches('"'))),
@@ -159,7 +160,8 @@ impl Deflater {
             state.reset();
         }
         loop {
-            let (taken, made) = (state.total_in(), state.total_out());
+            let taken = state.total_in();
+            let made = state.total_out();
             let status = state.compress(content, out.room(), FlushCompress::Sync);
             status.expect("a stream without an end takes any bytes");
             let taken = usize::try_from(state.total_in() - taken).expect("part of a slice");
@@ -180,7 +182,8 @@ impl Deflater {
 
 impl Inflater {
     fn new(resets: bool, message_bytes_max: usize) -> Inflater {
-        let (state, out) = (Decompress::new(false), Output::default());
+        let state = Decompress::new(false);
+        let out = Output::default();
         Inflater { state, resets, message_bytes_max, out }
     }
 
@@ -209,7 +212,8 @@ impl Inflater {
         let Inflater { state, message_bytes_max, out, .. } = self;
         let mut last = Status::Ok;
         loop {
-            let (taken, made) = (state.total_in(), state.total_out());
+            let taken = state.total_in();
+            let made = state.total_out();
             let status = state.decompress(part, out.room(), FlushDecompress::Sync);
             let status = status.map_err(|_| WsFault::DEFLATE)?;
             let taken = usize::try_from(state.total_in() - taken).expect("part of a slice");
@@ -300,9 +304,11 @@ mod tests {
 
     #[test]
     fn messages_come_back() {
-        let (noise, text) = (noise(300_000), b"a message of many ".repeat(20_000));
+        let noise = noise(300_000);
+        let text = b"a message of many ".repeat(20_000);
         for resets in [false, true] {
-            let (mut out, mut back) = (Deflater::new(resets), Inflater::new(resets, text.len()));
+            let mut out = Deflater::new(resets);
+            let mut back = Inflater::new(resets, text.len());
             let messages = [b"Hello", &b""[..], b"", b"Hello", &noise, b"", &[0; 100_000], &text];
             for message in messages.into_iter().chain([b"x"; 3].map(|it| &it[..])) {
                 let deflated = out.deflate(message).to_vec();
@@ -319,7 +325,8 @@ mod tests {
     #[test]
     fn messages_of_any_length_come_back() {
         let noise = noise(3 * BUFFER_BYTES);
-        let (mut out, mut back) = (Deflater::new(false), Inflater::new(false, noise.len()));
+        let mut out = Deflater::new(false);
+        let mut back = Inflater::new(false, noise.len());
         for length in (0..200).chain(BUFFER_BYTES - 60..BUFFER_BYTES + 20).chain([noise.len()]) {
             let deflated = out.deflate(&noise[..length]).to_vec();
             assert_eq!(back.inflate(&deflated), Ok(&noise[..length]), "{length} bytes");

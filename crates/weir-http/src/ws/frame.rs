@@ -206,7 +206,9 @@ mod tests {
             for mask in [None, Some([1, 2, 3, 4])] {
                 let mut bytes = Vec::new();
                 push_header(&mut bytes, Opcode::BINARY, false, mask, payload_bytes);
-                let (opcode, is_final, is_deflated) = (Opcode::BINARY, false, false);
+                let opcode = Opcode::BINARY;
+                let is_final = false;
+                let is_deflated = false;
                 let header = WsHeader { opcode, is_final, is_deflated, mask, payload_bytes };
                 let read = |bytes: &[u8]| WsHeader::read(bytes, mask.is_some(), true);
                 assert_eq!(read(&bytes), Ok(Some((header, bytes.len()))));

@@ -90,8 +90,8 @@ impl WsReader {
 
     /// Prepares for another connection.
     pub fn reset(&mut self) {
-        let (content, control) =
-            (std::mem::take(&mut self.content), std::mem::take(&mut self.control));
+        let content = std::mem::take(&mut self.content);
+        let control = std::mem::take(&mut self.control);
         *self =
             WsReader { content, control, ..WsReader::new(self.is_masked, self.message_bytes_max) };
         self.content.clear();

@@ -150,7 +150,8 @@ fn fields_come_in_order_and_trimmed() {
 fn bodies_are_discarded_unless_they_are_kept() {
     let head = b"HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 5\r\n\r\n";
     for (interest, discardable) in [(Interest::Head, 5), (Interest::Body, 0)] {
-        let (mut protocol, mut events) = (keeping(interest, 1), Vec::new());
+        let mut protocol = keeping(interest, 1);
+        let mut events = Vec::new();
         protocol.receive(head, &mut events).unwrap();
         assert_eq!(protocol.discardable(), discardable, "{interest:?}");
         if interest == Interest::Head {
@@ -171,7 +172,8 @@ fn a_body_is_kept_up_to_64_mib() {
     let kept = 64 << 20;
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", kept + 1);
     let small = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
-    let (mut protocol, mut events) = (keeping(Interest::Body, 2), Vec::new());
+    let mut protocol = keeping(Interest::Body, 2);
+    let mut events = Vec::new();
     protocol.receive(head.as_bytes(), &mut events).unwrap();
     protocol.receive(&vec![0; kept - 1], &mut events).unwrap();
     protocol.receive(&[&[1, 2], &small[..]].concat(), &mut events).unwrap();
@@ -186,7 +188,8 @@ fn a_body_is_kept_up_to_64_mib() {
 fn a_reset_forgets_what_was_kept() {
     let response = b"HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 2\r\n\r\nab";
     for cut in 0..response.len() {
-        let (mut protocol, mut events) = (keeping(Interest::Body, 2), Vec::new());
+        let mut protocol = keeping(Interest::Body, 2);
+        let mut events = Vec::new();
         protocol.receive(&[response, &response[..cut]].concat(), &mut events).unwrap();
         assert_eq!(protocol.response(0).body, b"ab");
         protocol.reset();
@@ -200,7 +203,8 @@ fn a_reset_forgets_what_was_kept() {
 #[test]
 fn interest_changes_on_a_new_socket() {
     let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
-    let (mut protocol, mut events) = (Http1::new(1), Vec::new());
+    let mut protocol = Http1::new(1);
+    let mut events = Vec::new();
     for interest in [Interest::Status, Interest::Body, Interest::Head, Interest::Status] {
         protocol.set_interest(interest, &BodyBudget::default());
         protocol.request(GET);
@@ -231,7 +235,8 @@ fn without_interest_there_are_no_responses() {
 #[should_panic(expected = "index out of bounds")]
 fn the_responses_are_those_of_the_last_call() {
     let response = b"HTTP/1.1 204 \r\n\r\n";
-    let (mut protocol, mut events) = (keeping(Interest::Body, 1), Vec::new());
+    let mut protocol = keeping(Interest::Body, 1);
+    let mut events = Vec::new();
     protocol.receive(response, &mut events).unwrap();
     assert_eq!(protocol.response(0).status, 204);
     protocol.receive(b"", &mut events).unwrap();
@@ -240,7 +245,8 @@ fn the_responses_are_those_of_the_last_call() {
 
 #[test]
 fn the_depth_changes_between_batches() {
-    let (mut protocol, mut events) = (Http1::new(2), Vec::new());
+    let mut protocol = Http1::new(2);
+    let mut events = Vec::new();
     let response = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
     for depth in [3, 1, 100, 1024, 2] {
         protocol.set_depth(depth);

@@ -18,7 +18,8 @@ fn client(reader: Option<MessageReader>) -> Http1 {
 /// Returns the messages of a response in pieces of `length` bytes.
 fn messages(client: &mut Http1, response: &[u8], length: usize) -> Vec<ReceivedMessage> {
     client.request(RequestTraits::default());
-    let (mut messages, mut events) = (Vec::new(), Vec::new());
+    let mut messages = Vec::new();
+    let mut events = Vec::new();
     for piece in response.chunks(length) {
         client.receive(piece, &mut events).expect("a valid response");
         assert_eq!(client.discardable(), 0, "a body that is split is read");

@@ -216,13 +216,15 @@ fn byte() -> impl Strategy<Value = u8> {
 
 /// Feeds two protocols the same bytes in two pieces; one of them uses a cached head.
 fn agree(bytes: &[u8], cut: usize, known: &mut HeadCache) {
-    let (mut reading, mut knowing) = (Http1::new(3), Http1::new(3));
+    let mut reading = Http1::new(3);
+    let mut knowing = Http1::new(3);
     for protocol in [&mut reading, &mut knowing] {
         for _ in 0..3 {
             protocol.request(RequestTraits::default());
         }
     }
-    let (mut read, mut compared) = (Vec::new(), Vec::new());
+    let mut read = Vec::new();
+    let mut compared = Vec::new();
     for piece in [&bytes[..cut], &bytes[cut..]] {
         let result = reading.receive(piece, &mut read);
         let mut together = Vec::new();
@@ -245,15 +247,21 @@ fn converse(
     skips: bool,
     interest: Interest,
 ) {
-    let (mut bytes, mut began_at, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+    let mut bytes = Vec::new();
+    let mut began_at = Vec::new();
+    let mut ends = Vec::new();
     for response in responses {
         began_at.push(response.write(&mut bytes));
         ends.push(bytes.len());
     }
     let mut protocol = Http1::new(depth);
     protocol.set_interest(interest, &BodyBudget::default());
-    let (mut ids, mut sent, mut completed) = (VecDeque::new(), 0, 0);
-    let (mut at, mut began, mut events) = (0, 0..0, Vec::new());
+    let mut ids = VecDeque::new();
+    let mut sent = 0;
+    let mut completed = 0;
+    let mut at = 0;
+    let mut began = 0..0;
+    let mut events = Vec::new();
     let mut cuts = cuts.iter().cycle();
     loop {
         while sent < responses.len() && protocol.capacity() > 0 {

@@ -15,7 +15,8 @@ fn request() -> impl Strategy<Value = (String, RequestTraits)> {
     let line = (methods, targets, prop::sample::select(vec![0, 1, 1, 1, 2]));
     (line, fields, body(), ends, 0..3usize).prop_map(|(line, fields, body, end, empty)| {
         let (method, target, minor) = line;
-        let (mut closes, mut stays) = (false, minor > 0);
+        let mut closes = false;
+        let mut stays = minor > 0;
         let mut text = end.repeat(empty) + &format!("{method} {target} HTTP/1.{minor}{end}");
         for (name, value) in &fields {
             text += &format!("{name}:{value}{end}");
@@ -85,7 +86,8 @@ proptest! {
         let text: String = requests.iter().map(|(text, _)| text.as_str()).collect();
         prop_assert_eq!(read(text.as_bytes()), Ok(found(requests.len())));
         for cut in 0..text.len() {
-            let (mut end, mut whole) = (0, 0);
+            let mut end = 0;
+            let mut whole = 0;
             while whole < requests.len() && end + requests[whole].0.len() <= cut {
                 end += requests[whole].0.len();
                 whole += 1;
@@ -110,7 +112,8 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let text: String = requests.iter().map(|(text, _)| text.as_str()).collect();
-        let (mut bytes, mut random) = (text.into_bytes(), XorShift::new(seed));
+        let mut bytes = text.into_bytes();
+        let mut random = XorShift::new(seed);
         for _ in 0..40 {
             let text = bytes.escape_ascii().to_string();
             prop_assert_eq!(read(&bytes).ok(), slow::read(&bytes), "{}", text);
@@ -179,7 +182,8 @@ mod slow {
     type Fields = Vec<(String, Vec<u8>)>;
 
     pub(super) fn read(bytes: &[u8]) -> Option<Vec<RawRequest>> {
-        let (mut requests, mut rest) = (Vec::<RawRequest>::new(), bytes);
+        let mut requests = Vec::<RawRequest>::new();
+        let mut rest = bytes;
         loop {
             let begin = rest.len();
             let mut peeked = rest;

@@ -75,7 +75,8 @@ fn responses_hold_what_any_bytes_hold() {
 fn discardable_is_what_is_certain() {
     let get = RequestTraits::default();
     let steps = |bytes: &[(&str, u64)]| {
-        let (mut protocol, mut events) = (Http1::new(1), Vec::new());
+        let mut protocol = Http1::new(1);
+        let mut events = Vec::new();
         protocol.request(get);
         for &(piece, expected) in bytes {
             protocol.receive(piece.as_bytes(), &mut events).unwrap();
@@ -102,7 +103,8 @@ fn discardable_is_what_is_certain() {
 #[test]
 #[should_panic(expected = "skipped 6 bytes of 5")]
 fn framing_is_not_skipped() {
-    let (mut protocol, mut events) = (Http1::new(1), Vec::new());
+    let mut protocol = Http1::new(1);
+    let mut events = Vec::new();
     protocol.request(RequestTraits::default());
     protocol.receive(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", &mut events).unwrap();
     let _ = protocol.skip(6, &mut events);
@@ -110,7 +112,8 @@ fn framing_is_not_skipped() {
 
 #[test]
 fn the_first_byte_is_that_of_the_final_response() {
-    let (mut protocol, mut events) = (Http1::new(2), Vec::new());
+    let mut protocol = Http1::new(2);
+    let mut events = Vec::new();
     protocol.request(RequestTraits::default());
     protocol.request(RequestTraits::default());
     let mut step = |bytes: &str, began_here, events_began: &[bool]| {
@@ -130,7 +133,8 @@ fn the_first_byte_is_that_of_the_final_response() {
 
 #[test]
 fn a_new_socket_starts_afresh() {
-    let (mut protocol, mut events) = (Http1::new(3), Vec::new());
+    let mut protocol = Http1::new(3);
+    let mut events = Vec::new();
     protocol.request(RequestTraits { head: true, closes: false });
     protocol.request(RequestTraits { head: true, closes: true });
     assert_eq!((protocol.capacity(), protocol.in_flight()), (0, 2));

@@ -65,7 +65,8 @@ fn parts_of_a_request() {
         Content-Length: 3\r\n\r\nabcHEAD * HTTP/1.0\r\n\r\nGET /";
     let (requests, fault) = read(text);
     assert_eq!((requests.len(), fault), (2, None));
-    let (post, head) = (&requests[0], &requests[1]);
+    let post = &requests[0];
+    let head = &requests[1];
     assert_eq!((&post.method[..], &post.target[..], post.minor), (&b"POST"[..], &b"/a?b=c"[..], 1));
     let fields: Vec<_> = post.fields.iter().map(|(name, value)| (&name[..], &value[..])).collect();
     let expected: [(&[u8], &[u8]); 4] =
@@ -142,7 +143,8 @@ fn faults() {
 fn a_head_has_a_limit() {
     let limit = 64 * 1024;
     let head = |bytes: usize| {
-        let (start, end) = ("GET / HTTP/1.1\r\nA: ", "\r\n\r\n");
+        let start = "GET / HTTP/1.1\r\nA: ";
+        let end = "\r\n\r\n";
         [start, &"b".repeat(bytes - start.len() - end.len()), end].concat()
     };
     let (requests, fault) = read(head(limit).as_bytes());

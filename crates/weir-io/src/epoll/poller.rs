@@ -109,7 +109,8 @@ impl Poller {
             self.timer.set(instant_ns)?;
         }
         let timeout_ms = if timeout == Timeout::Now { 0 } else { -1 };
-        let (events, count) = (self.events.as_mut_ptr(), self.events.len() as c_int);
+        let events = self.events.as_mut_ptr();
+        let count = self.events.len() as c_int;
         // SAFETY: the kernel writes at most `count` events to `events`, which has as many.
         let ready = unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), events, count, timeout_ms) };
         match check(ready) {
@@ -142,7 +143,8 @@ impl Timer {
         // Zero would disarm the timer.
         let it_value = timespec(instant_ns.max(1));
         let setting = libc::itimerspec { it_interval: timespec(0), it_value };
-        let (fd, flags) = (self.fd.as_raw_fd(), libc::TFD_TIMER_ABSTIME);
+        let fd = self.fd.as_raw_fd();
+        let flags = libc::TFD_TIMER_ABSTIME;
         // SAFETY: the setting lives until the call returns; the old one is not requested.
         check(unsafe { libc::timerfd_settime(fd, flags, &setting, ptr::null_mut()) })?;
         self.at_ns = Some(instant_ns);

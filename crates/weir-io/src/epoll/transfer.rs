@@ -98,7 +98,8 @@ impl Epoll {
     pub(super) fn write(&mut self, index: u32) {
         let conn = &mut self.core.conns[index as usize];
         let Some(fd) = &conn.fd else { return };
-        let (outgoing, stamps) = (&mut self.core.outgoing, self.core.stamps.entry(conn.stamps));
+        let outgoing = &mut self.core.outgoing;
+        let stamps = self.core.stamps.entry(conn.stamps);
         let mut is_stamped = false;
         let result = write_all(fd, outgoing, &mut conn.unsent, stamps, &mut is_stamped);
         if is_stamped {

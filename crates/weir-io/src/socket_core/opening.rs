@@ -94,7 +94,8 @@ impl<C: Default> SocketCore<C> {
     pub(crate) fn connected(&mut self, index: u32, at: Nanos) -> RawEvent {
         let conn = &mut self.conns[index as usize];
         conn.state = ConnState::Open;
-        let (is_stamped, has_unsent) = (conn.stamps != NONE, !conn.unsent.is_empty());
+        let is_stamped = conn.stamps != NONE;
+        let has_unsent = !conn.unsent.is_empty();
         if is_stamped {
             self.begin_stamps(index);
         }

@@ -41,7 +41,8 @@ impl<C: Default> SocketCore<C> {
         at: Option<Nanos>,
     ) -> Option<RawEvent> {
         let state = &self.conns[index as usize];
-        let (stamps, generation) = (self.stamps.entry(state.stamps)?, state.generation);
+        let stamps = self.stamps.entry(state.stamps)?;
+        let generation = state.generation;
         stamps.collect(state.fd.as_ref()?);
         let now = self.wall.look();
         let at = at.unwrap_or(now);

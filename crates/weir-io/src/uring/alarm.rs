@@ -31,7 +31,8 @@ impl Alarm {
             return Ok(());
         }
         self.time = timespec(instant_ns);
-        let (time, word) = (&raw const self.time, Token::pack(kind::ALARM, 0, 0));
+        let time = &raw const self.time;
+        let word = Token::pack(kind::ALARM, 0, 0);
         let is_set = self.at_ns.replace(instant_ns).is_some();
         let update = opcode::TimeoutUpdate::new(word, time).flags(TimeoutFlags::ABS).build();
         let timeout = opcode::Timeout::new(time).flags(TimeoutFlags::ABS).build();

@@ -79,7 +79,8 @@ impl Ring {
         }
         let no_iowait = params.is_feature_no_iowait();
         let enter_fd = uring.as_raw_fd();
-        let (always, asleep) = (EnterFlags::empty(), EnterFlags::GETEVENTS | EnterFlags::EXT_ARG);
+        let always = EnterFlags::empty();
+        let asleep = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
         let mut ring = Ring { uring, enter_fd, always, asleep };
         if no_iowait {
             ring.asleep |= EnterFlags::NO_IOWAIT;
@@ -194,7 +195,8 @@ impl Ring {
         } else {
             (ptr::null(), 0)
         };
-        let (fd, flags) = (self.enter_fd, flags.bits());
+        let fd = self.enter_fd;
+        let flags = flags.bits();
         // SAFETY: the arguments live until the call returns; the entries are valid as promised to
         // `push`.
         let result =

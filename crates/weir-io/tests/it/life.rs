@@ -173,7 +173,8 @@ fn live<B: Machine>(seed: u64, at: &Endpoint) {
     let stop = Arc::new(AtomicBool::new(false));
     let listener = Listener::bind(at, ListenOptions::default()).expect("bind");
     let endpoint = listener.local_endpoint().expect("name");
-    let (stops, wakes) = (stop.clone(), waker.clone());
+    let stops = stop.clone();
+    let wakes = waker.clone();
     let server = thread::spawn(move || {
         let mut server = Driver::<Epoll>::with(Some(wakes), 4 * CONNS);
         server.backend.listen(listener).expect("listen");

@@ -137,9 +137,11 @@ pub(crate) fn stamps_a_sample_of_sends<B: Machine>() {
     let (mut driver, peer) = pair_with::<B>(StampRequest::Sample);
     let server = respond(peer, driver.clock);
     let id = driver.template(b"request!");
-    let (mut sends, mut stamped) = (0, 0);
+    let mut sends = 0;
+    let mut stamped = 0;
     // The kernel begins to stamp packets some time after the first socket wants it.
-    let (mut received, mut since_first) = (0, 0);
+    let mut received = 0;
+    let mut since_first = 0;
     while stamped < ROUNDS / 10 || received == 0 {
         // One piece, or several.
         let half = Segment::Template { id, bytes: 4 };

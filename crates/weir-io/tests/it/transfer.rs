@@ -253,7 +253,8 @@ fn check_discard<B: Machine>(driver: &mut Driver<B>, mut peer: impl Write + Send
         }
         peer
     });
-    let (mut position, mut response) = (0u64, 0);
+    let mut position = 0u64;
+    let mut response = 0;
     while position < len {
         driver.handle(|backend, seen| {
             let (mut begins, mut ends) = bodies[response];

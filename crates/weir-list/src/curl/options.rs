@@ -320,7 +320,8 @@ fn form_word(value: &[u8]) -> (Vec<u8>, Option<&[u8]>) {
         let mut parts = value.splitn(2, |byte| *byte == b';');
         return (parts.next().unwrap_or_default().to_vec(), parts.next());
     };
-    let (mut word, mut rest) = (Vec::new(), quoted);
+    let mut word = Vec::new();
+    let mut rest = quoted;
     loop {
         match rest {
             [b'\\', byte @ (b'"' | b'\\'), after @ ..] => {

@@ -50,7 +50,9 @@ fn write_block(title: &str, latency: &Histogram, out: &mut dyn Write) -> io::Res
 
 fn write_footer(latency: &Histogram, micros: &Micros, out: &mut dyn Write) -> io::Result<()> {
     let Statistics { mean, stdev, max, .. } = Statistics::of(Dialect::Wrk2, latency, 1_000);
-    let (mean, stdev, max) = (mean / 1e3, stdev / 1e3, max as f64 / 1e3);
+    let mean = mean / 1e3;
+    let stdev = stdev / 1e3;
+    let max = max as f64 / 1e3;
     let count = micros.count();
     writeln!(out, "#[Mean    = {mean:>12.3}, StdDeviation   = {stdev:>12.3}]")?;
     writeln!(out, "#[Max     = {max:>12.3}, Total count    = {count:>12}]")?;
@@ -131,7 +133,10 @@ mod tests {
     /// fifth of the half distance further.
     fn climbed(values: &[(u64, u64)]) -> Vec<(u64, f64, u64)> {
         let total: u64 = values.iter().map(|(_, count)| count).sum();
-        let (mut lines, mut at, mut index, mut reached) = (Vec::new(), 0.0_f64, 0, 0);
+        let mut lines = Vec::new();
+        let mut at = 0.0_f64;
+        let mut index = 0;
+        let mut reached = 0;
         while reached < total {
             let (us, count) = values[index];
             if 100.0 * (reached + count) as f64 / total as f64 >= at {

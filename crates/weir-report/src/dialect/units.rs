@@ -49,7 +49,8 @@ pub(super) fn field(text: &str, width: usize) -> String {
 
 impl UnitScale {
     fn print(&self, number: f64, decimals: usize) -> String {
-        let (mut amount, mut unit) = (number, self.base);
+        let mut amount = number;
+        let mut unit = self.base;
         let mut above = self.above.iter();
         while amount >= 0.85 * self.step
             && let Some(next) = above.next()

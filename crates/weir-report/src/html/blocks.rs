@@ -127,8 +127,9 @@ impl HtmlPage {
 
     /// Writes the data of a plot, which the script of the page draws.
     fn plot(&mut self, plot: &Plot) {
-        let (name, title, about) =
-            (escaped(&plot.name), escaped(&plot.title), escaped(&plot.about));
+        let name = escaped(&plot.name);
+        let title = escaped(&plot.title);
+        let about = escaped(&plot.about);
         let json = serde_json::to_string(plot).expect("a plot is JSON");
         self.text += &format!(
             "<figure class=\"plot\" id=\"{name}\">\n<figcaption><h3>{title}</h3>\n<p>{about}</p>\

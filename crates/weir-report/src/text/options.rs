@@ -41,7 +41,8 @@ impl TextOptions {
     pub(crate) fn detail(&self) -> Detail {
         let TextOptions { histogram, spectrum, verbose, verdict, rules, .. } = *self;
         // Only a terminal gets a histogram; a sparkline needs its block elements.
-        let (histogram, course) = (histogram.is_some(), histogram == Some(Bars::Blocks));
+        let course = histogram == Some(Bars::Blocks);
+        let histogram = histogram.is_some();
         Detail { histogram, course, spectrum, verbose, verdict, rules, plots: false }
     }
 }

@@ -15,7 +15,8 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
     }
     facts.extend(growth(document));
     if let Some(rate) = document.plan.connection.rate {
-        let (span, rate) = (units::duration(connections.setup_ns), rate.to_string());
+        let span = units::duration(connections.setup_ns);
+        let rate = rate.to_string();
         facts.push(Fact::text(format!("opened at {rate}, all within {span}")));
     }
     let all = units::count(connections.connects_of_load());
@@ -138,7 +139,8 @@ fn window_waits(connections: &ConnectionsSection) -> Option<Fact> {
 
 /// Connections that failed or are missing.
 fn failures(connections: &ConnectionsSection) -> Vec<Fact> {
-    let (requested, open) = (connections.requested, connections.open_at_t0);
+    let requested = connections.requested;
+    let open = connections.open_at_t0;
     let of_phase = |phase| {
         let failed: Vec<String> = connections
             .failures
@@ -150,7 +152,8 @@ fn failures(connections: &ConnectionsSection) -> Vec<Fact> {
     };
     let mut failed = Vec::new();
     let connecting = of_phase(FailurePhase::Connect);
-    let (requested_text, open_text) = (units::count(requested), units::count(open));
+    let requested_text = units::count(requested);
+    let open_text = units::count(open);
     match (open < requested, connecting.is_empty()) {
         (true, true) if connections.were_renewed() => {}
         (true, true) => failed.push(format!("{open_text} of {requested_text} open")),

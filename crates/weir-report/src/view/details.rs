@@ -56,7 +56,8 @@ fn conservation(accounting: &Accounting) -> Block {
 
 /// The part of the requests never sent that was shed.
 fn shed(document: &Document) -> Option<Block> {
-    let (shed, never_sent) = (document.accounting.shed, document.accounting.never_sent);
+    let shed = document.accounting.shed;
+    let never_sent = document.accounting.never_sent;
     let most = units::count(document.plan.load.in_flight_max?.into());
     let of_all = format!("{} of {} never sent", units::count(shed), units::count(never_sent));
     let text = format!("{of_all}: due while {most} requests were in flight");
@@ -65,7 +66,8 @@ fn shed(document: &Document) -> Option<Block> {
 
 /// Status codes. With expectations, a code alone is neither good nor bad.
 fn status_codes(document: &Document) -> Option<Block> {
-    let (accounting, plan) = (&document.accounting, &document.plan);
+    let accounting = &document.accounting;
+    let plan = &document.plan;
     let fact = |(code, count): (&u16, &u64)| {
         let is_plain = plan.expect.is_some() || plan.success.accepts(*code);
         let tone = if is_plain { Tone::Plain } else { Tone::Bad };

@@ -36,7 +36,8 @@ pub(super) fn of(document: &Document) -> Vec<Entry> {
 /// Returns the share of failures among the requests that were sent, as in the line `Target`, and
 /// the share of the planned ones that were never sent, as in the line `Load`.
 fn failures(document: &Document) -> impl Iterator<Item = (&'static str, Fact)> {
-    let (planned, never_sent) = (document.accounting.planned, document.accounting.never_sent);
+    let planned = document.accounting.planned;
+    let never_sent = document.accounting.never_sent;
     let sent = planned.saturating_sub(never_sent);
     let share = |count: u64, all: u64| {
         let tone = if count > 0 { Tone::Bad } else { Tone::Good };
@@ -52,7 +53,8 @@ fn failures(document: &Document) -> impl Iterator<Item = (&'static str, Fact)> {
 
 fn times(summary: &Summary) -> Vec<(String, CellValue)> {
     let values = PERCENTILES.iter().filter_map(|p| summary.percentile(*p)).map(|of| {
-        let (value, unit) = (Quantile { ns: of.ns, bound: of.bound }, DurationColumn::of(of.ns));
+        let value = Quantile { ns: of.ns, bound: of.bound };
+        let unit = DurationColumn::of(of.ns);
         (format!("p{}", of.p), CellValue::time(value, of.imprecise, unit))
     });
     let greatest = summary.percentile(100.0).map(|of| {

@@ -64,7 +64,8 @@ fn of_ramp(stage: &StageSection, knee: &RampKnee) -> String {
     let Some((low, high)) = knee.low_rps.zip(knee.high_rps) else {
         return format!("none up to {}", units::round_rate(knee.searched_rps));
     };
-    let (range, floor) = (range(low, high), units::duration(knee.floor_ns));
+    let range = range(low, high);
+    let floor = units::duration(knee.floor_ns);
     format!("{range} (95% interval): response times left {floor}{}", limit(stage))
 }
 

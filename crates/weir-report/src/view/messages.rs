@@ -148,7 +148,9 @@ fn mean_time(value: &PercentileValue) -> String {
 /// Formats the count of messages of a response: one number if all are alike, else the median and
 /// the greatest.
 fn each(distribution: &CountSummary) -> Option<String> {
-    let (min, median, max) = (distribution.min?, distribution.p50?, distribution.max?);
+    let min = distribution.min?;
+    let median = distribution.p50?;
+    let max = distribution.max?;
     Some(match min == max {
         true => units::count(max),
         false => format!("{}–{} (median {})", units::count(min), units::count(max), median),

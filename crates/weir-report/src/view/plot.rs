@@ -201,7 +201,8 @@ impl Plot {
         [x, y]: [Axis; 2],
         marks: Vec<Mark>,
     ) -> Plot {
-        let (name, title) = (name.to_owned(), title.to_owned());
+        let name = name.to_owned();
+        let title = title.to_owned();
         Plot { name, title, about: about.into(), x, y, marks }
     }
 }

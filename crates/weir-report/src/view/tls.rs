@@ -81,7 +81,8 @@ fn certificate(certificate: &Certificate) -> Vec<Line> {
     let of_issuer = if issuer == subject { String::new() } else { format!(" by {issuer}") };
     // Enough to tell two certificates apart; the document has all of it.
     let sha256 = sha256.get(..SHA256_SHOWN).unwrap_or(sha256);
-    let (from, until) = (day(not_before), day(not_after));
+    let from = day(not_before);
+    let until = day(not_after);
     let text =
         format!("certificate {subject}{of_issuer}: {key}, {from} to {until}, SHA-256 {sha256}…");
     let names = (!names.is_empty()).then(|| format!("for {}", names.join(", ")));

@@ -65,7 +65,8 @@ fn client(document: &Document) -> Option<Block> {
         facts.push(Fact::named("memory", units::bytes(usage.max_resident_bytes)));
     }
     let sum = |of: fn(&WorkerUsage) -> u64| document.phases.iter().map(|p| of(&p.usage)).sum();
-    let (wakes, events): (u64, u64) = (sum(|usage| usage.wakes), sum(|usage| usage.events));
+    let wakes: u64 = sum(|usage| usage.wakes);
+    let events: u64 = sum(|usage| usage.events);
     if wakes > 0 {
         let each = events as f64 / wakes as f64;
         facts.push(Fact::text(format!("{each:.1} events per wake-up{}", wait(document))));

@@ -70,7 +70,8 @@ fn missing_parts(document: &Document) -> Option<String> {
     let first: Vec<String> =
         document.missing_parts().take(PARTS_NAMED).map(|part| part.to_string()).collect();
     let (last, others) = first.split_last()?;
-    let (present, all) = (document.parts.len(), document.parts.first()?.part.count());
+    let present = document.parts.len();
+    let all = document.parts.first()?.part.count();
     let more = (all as usize).saturating_sub(present + first.len());
     let share = units::short_percent(document.share());
     if document.fleet.is_some() {
@@ -202,7 +203,8 @@ fn is_of_one_side(one: &Rule, other: &Rule) -> bool {
 
 /// Every rule of the verdict with its figure and its limits, for any outcome.
 pub(super) fn rules(verdict: &Verdict) -> Vec<Block> {
-    let (columns, rows) = (["rule", "figure", "evidence"], verdict.rules.iter().map(rule_row));
+    let columns = ["rule", "figure", "evidence"];
+    let rows = verdict.rules.iter().map(rule_row);
     vec![Block::Table(Table::new(TableKind::Rules, "Rules", columns, rows))]
 }
 
@@ -227,8 +229,8 @@ pub(super) fn assertions(document: &Document) -> Vec<Block> {
     if document.assertions.is_empty() {
         return Vec::new();
     }
-    let (columns, rows) =
-        (["assertion", "measured"], document.assertions.iter().map(assertion_row));
+    let columns = ["assertion", "measured"];
+    let rows = document.assertions.iter().map(assertion_row);
     vec![Block::Table(Table::new(TableKind::Assertions, "", columns, rows))]
 }
 

@@ -112,7 +112,9 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 
 /// Splits a CSV file into its cells (RFC 4180).
 fn cells(text: &str) -> Vec<String> {
-    let (mut cells, mut cell, mut is_quoted) = (Vec::new(), String::new(), false);
+    let mut cells = Vec::new();
+    let mut cell = String::new();
+    let mut is_quoted = false;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {

@@ -164,7 +164,8 @@ impl Page {
     }
 
     fn write_probed(&self) -> PathBuf {
-        let (head, body) = (format!("<head><script>{BEFORE}</script>"), "</body>");
+        let head = format!("<head><script>{BEFORE}</script>");
+        let body = "</body>";
         let probed = self.html.replacen("<head>", &head, 1);
         let end = probed.rfind(body).expect("a body");
         let axe = axe();
@@ -189,7 +190,8 @@ impl Page {
 
     /// Paints the page, and returns the width of the picture and its pixels.
     fn paint(&self, height: u64, flags: &[&str]) -> (usize, Vec<[u8; 3]>) {
-        let (file, picture) = (self.directory.join("page.html"), self.directory.join("page.png"));
+        let file = self.directory.join("page.html");
+        let picture = self.directory.join("page.png");
         fs::write(&file, &self.html).expect("a file");
         let size = format!("--window-size=1000,{height}");
         let shot = format!("--screenshot={}", picture.display());
@@ -298,7 +300,10 @@ impl Page {
         assert_eq!(is_dark, dark, "{name}: the page has the colour {paper:?}");
         for plot in probe["plots"].as_array().expect("plots") {
             let side = |at: usize| plot["box"][at].as_f64().expect("a number") as usize;
-            let (left, top, wide, high) = (side(0), side(1), side(2), side(3));
+            let left = side(0);
+            let top = side(1);
+            let wide = side(2);
+            let high = side(3);
             let rows =
                 (top..top + high).map(|y| &pixels[y * width + left..y * width + left + wide]);
             let painted = rows.flatten().filter(|pixel| **pixel != paper).count();
@@ -431,7 +436,8 @@ fn every_axis_has_two_labels() {
 #[test]
 fn a_page_prints() {
     let mut page = Page::of("print", &with_series(inflated().document(), 12, 1.0));
-    let (file, pdf) = (page.directory.join("page.html"), page.directory.join("page.pdf"));
+    let file = page.directory.join("page.html");
+    let pdf = page.directory.join("page.pdf");
     fs::write(&file, &page.html).expect("a file");
     browse(&page.directory, &[], &[&format!("--print-to-pdf={}", pdf.display())], &file);
     let bytes = fs::read(&pdf).expect("a PDF file");

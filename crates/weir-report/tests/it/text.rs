@@ -621,14 +621,15 @@ fn tls() {
         tls.certificates = ["CN=example.test", "CN=an authority"].map(certificate).to_vec();
         parts.measurements.tls = Some(tls);
     });
-    let (document, verbose) = (fixture.document(), TextOptions { verbose: true, ..PLAIN });
+    let document = fixture.document();
+    let verbose = TextOptions { verbose: true, ..PLAIN };
     golden("tls_brief", &document, &PLAIN);
     golden("tls", &document, &verbose);
     let renewed = run().with(|parts| {
         (1..=10_000).for_each(|k| parts.measurements.tls_handshake.record(k * 1_000));
         let mut tls = TlsCounts { in_window: 9_000, ..TlsCounts::default() };
-        let (new, old) =
-            (tls_parameters("TLS 1.3", Some("X25519")), tls_parameters("TLS 1.2", None));
+        let new = tls_parameters("TLS 1.3", Some("X25519"));
+        let old = tls_parameters("TLS 1.2", None);
         (0..8_000).for_each(|_| tls.count(HandshakeKind::Resumed, true, new.clone()));
         (0..1_900).for_each(|_| tls.count(HandshakeKind::Full, true, old.clone()));
         (0..100).for_each(|_| tls.count(HandshakeKind::HelloRetryRequest, false, new.clone()));

@@ -158,7 +158,8 @@ impl Interval {
 
     /// Adds the interval that follows this one in time.
     pub fn append(&mut self, next: &Interval) {
-        let (in_flight, backlog) = (next.in_flight, next.backlog);
+        let in_flight = next.in_flight;
+        let backlog = next.backlog;
         let span = next.end_ns().saturating_sub(self.start_ns);
         let next = Interval { start_ns: self.start_ns, ..next.clone() };
         self.merge(&next);
@@ -243,7 +244,8 @@ mod tests {
 
     #[test]
     fn series_of_different_lengths_merge_to_the_longer_one() {
-        let (fine, coarse) = ([(-1, 1), (0, 1), (1, 1), (2, 1)], [(-1, 1), (0, 2), (2, 2)]);
+        let fine = [(-1, 1), (0, 1), (1, 1), (2, 1)];
+        let coarse = [(-1, 1), (0, 2), (2, 2)];
         for (mine, theirs) in [(&fine[..], &coarse[..]), (&coarse, &fine)] {
             let mut merged = intervals(mine);
             merge_intervals(&mut merged, &intervals(theirs));

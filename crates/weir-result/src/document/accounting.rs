@@ -8,8 +8,9 @@ impl Accounting {
         let measurements = &recorded.measurements;
         let sent = &measurements.sent;
         let beside = recorded.witness.as_ref().map(|witness| witness.sent).unwrap_or_default();
-        let (preflight, probe, witness) =
-            (recorded.preflight_sent, recorded.probe.sent, beside.total());
+        let preflight = recorded.preflight_sent;
+        let probe = recorded.probe.sent;
+        let witness = beside.total();
         Accounting {
             planned: measurements.planned,
             overdue: measurements.overdue,

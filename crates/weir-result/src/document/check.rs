@@ -231,7 +231,8 @@ fn same<T: PartialEq + Debug>(what: &str, left: &T, right: &T) -> Result<(), Bro
 /// own.
 fn check_sum(what: &str, histogram: &Histogram) -> Result<(), BrokenInvariant> {
     let exact = histogram.exact();
-    let (middles, sum) = (histogram.middle_sum_ns(), exact.sum_ns);
+    let middles = histogram.middle_sum_ns();
+    let sum = exact.sum_ns;
     if exact.clipped > 0 || middles.abs_diff(sum) <= sum / 1000 + u128::from(exact.count) {
         return Ok(());
     }

@@ -193,7 +193,8 @@ fn tails(bucket: usize, share: f64, parts: &[SliceColumn]) -> Vec<SliceTail> {
         let beyond: u64 = tails.iter().map(|tail| tail.beyond).sum();
         (beyond as f64 - share * count as f64).abs()
     };
-    let (with, without) = (of(true), of(false));
+    let with = of(true);
+    let without = of(false);
     if distance(&with) < distance(&without) { with } else { without }
 }
 

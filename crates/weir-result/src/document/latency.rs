@@ -151,7 +151,8 @@ impl Latency {
     /// Summarizes the times; `window_s` is the window's length in seconds. Slices hold the response
     /// time, which in a closed loop is the service time.
     pub(super) fn of(plan: &Plan, measurements: &Measurements, window_s: f64) -> Latency {
-        let (response, slices) = (&measurements.response_time, &measurements.slices);
+        let response = &measurements.response_time;
+        let slices = &measurements.slices;
         let [ok, all] = [Selection::Ok, Selection::All]
             .map(|column| Intervals::of_slices(response, slices, column, window_s))
             // The slices of a load that changes are no samples of one distribution.

@@ -189,9 +189,11 @@ fn decoded(document: &Document) -> Result<Recorded, MergeError> {
 /// Checks that a document has this plan, but for the facts of its machine.
 fn check_plan(plan: &Plan, first: Part, document: &Document) -> Result<(), MergeError> {
     let json = |plan| serde_json::to_value(of_all_machines(plan)).unwrap_or_default();
-    let (ours, theirs) = (json(plan), json(&document.plan));
+    let ours = json(plan);
+    let theirs = json(&document.plan);
     let Some((field, ours, theirs)) = difference("", &ours, &theirs) else { return Ok(()) };
-    let (first, part) = (first.index(), number_of(document));
+    let first = first.index();
+    let part = number_of(document);
     Err(MergeError::OtherPlan { first, part, field, ours, theirs })
 }
 

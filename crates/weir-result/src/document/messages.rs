@@ -278,7 +278,8 @@ fn of_slices(slices: &[Slice], of: impl Fn(&MessageShare) -> (Histogram, Histogr
 
 /// Returns the times to the first message of a share, by outcome.
 fn first_of(share: &MessageShare) -> ByOutcome {
-    let (ok, censored) = (share.first.clone(), share.without.clone());
+    let ok = share.first.clone();
+    let censored = share.without.clone();
     ByOutcome { ok, censored, ..ByOutcome::default() }
 }
 

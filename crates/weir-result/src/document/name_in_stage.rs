@@ -13,7 +13,8 @@ impl Document {
     /// intervals. `None` if the stage did not begin, or the slices have no counts of names.
     pub fn name_in_stage(&self, stage: usize, place: usize) -> Option<Results> {
         let spans = self.plan.load.stage_spans();
-        let (planned, stage) = (spans.get(stage)?, self.stages.get(stage)?);
+        let planned = spans.get(stage)?;
+        let stage = self.stages.get(stage)?;
         let own = |slice: &&SliceEntry| (stage.start_s..stage.end_s).contains(&slice.start_s);
         let slices = self.slices.iter().filter(own).map(SliceEntry::to_slice);
         let slices = slices.collect::<Result<Vec<Slice>, String>>().ok()?;

@@ -67,7 +67,8 @@ pub(super) fn shares(slices: &[Slice], place: usize) -> Vec<Slice> {
     let share = |slice: &Slice| {
         let NamedSlice { ok, not_ok, completed, good, messages } =
             slice.named.get(place).cloned().unwrap_or_default();
-        let (start_ns, end_ns) = (slice.start_ns, slice.end_ns);
+        let start_ns = slice.start_ns;
+        let end_ns = slice.end_ns;
         Slice { start_ns, end_ns, ok, not_ok, completed, good, messages, ..Slice::default() }
     };
     slices.iter().map(share).collect()

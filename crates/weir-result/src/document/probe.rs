@@ -65,7 +65,8 @@ impl Probed {
         let percentile = |p| times.percentile(p);
         let service_time = percentile(50.0).zip(percentile(90.0)).map(|(p50_ns, p90_ns)| {
             let exact = times.exact();
-            let (min_ns, max_ns) = (exact.min_ns, exact.max_ns);
+            let min_ns = exact.min_ns;
+            let max_ns = exact.max_ns;
             ProbeTimes { count: exact.count, min_ns, p50_ns, p90_ns, max_ns }
         });
         let ok = measurements.service_time.ok.count();
@@ -77,7 +78,8 @@ impl Probed {
             elapsed_ns,
         });
         let answered = times.count();
-        let (failed, returned) = (measurements.sent.failed, measurements.sent.returned);
+        let failed = measurements.sent.failed;
+        let returned = measurements.sent.returned;
         Probed { sent, failed, returned, answered, connects, section }
     }
 

@@ -69,7 +69,8 @@ impl ProveClientSection {
         let in_every_pair = |better: fn(&Measurements, &Measurements) -> bool| {
             pairs.iter().all(|pair| better(&pair.more, &pair.as_many))
         };
-        let (throughput, p99) = (ratio(ThreadRuns::throughput), ratio(ThreadRuns::p99));
+        let throughput = ratio(ThreadRuns::throughput);
+        let p99 = ratio(ThreadRuns::p99);
         let is_faster = throughput.is_some_and(|x| x.ratio > 1.0 + EFFECT && x.low > 1.0)
             && in_every_pair(completes_more);
         let is_sooner = p99.is_some_and(|x| x.ratio < 1.0 - EFFECT && x.high < 1.0)
@@ -204,7 +205,8 @@ mod tests {
 
     #[test]
     fn what_one_pair_denies_is_no_proof() {
-        let (slow, fast) = (run(100, MS, MS), run(150, MS, MS));
+        let slow = run(100, MS, MS);
+        let fast = run(150, MS, MS);
         let proof = proof(&[(slow.clone(), fast), (slow.clone(), slow)]);
         assert!(proof.throughput.is_some_and(|x| x.low > 1.05), "{proof:?}");
         assert!(!proof.is_client_limited);

@@ -25,7 +25,8 @@ impl RateInterval {
         let interval = weir_stats::mean_interval(&rates, CONFIDENCE)?;
         let whole = slices.iter().filter(|slice| slice.end_ns <= window_ns);
         let span_ns = whole.map(|slice| slice.end_ns.saturating_sub(slice.start_ns)).sum();
-        let (mean, half_width) = (interval.mean, interval.half_width.max(per_second(1, span_ns)));
+        let mean = interval.mean;
+        let half_width = interval.half_width.max(per_second(1, span_ns));
         let is_known = mean.is_finite() && half_width.is_finite();
         is_known.then(|| RateInterval {
             low_rps: (mean - half_width).max(0.0),

@@ -53,7 +53,8 @@ impl SelfcheckSection {
     pub(super) fn worse(self, other: SelfcheckSection) -> SelfcheckSection {
         // Of equal medians the rest decides, so that the order of merging does not.
         let rank = |of: &SelfcheckSection| {
-            let (service, lag) = (of.service_time, of.send_lag);
+            let service = of.service_time;
+            let lag = of.send_lag;
             (service.p50_ns, service.p99_ns, lag.p50_ns, lag.p99_ns, of.requests, of.threads)
         };
         std::cmp::max_by_key(self, other, rank)

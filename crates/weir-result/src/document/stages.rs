@@ -99,7 +99,8 @@ impl StageSection {
                 let lag = |of: fn(&StageLags) -> &Histogram| {
                     lags.map(of).filter(|lag| !lag.is_empty()).map(Metric::of_one)
                 };
-                let (send_lag, sched_lag) = (lag(|of| &of.send_lag), lag(|of| &of.sched_lag));
+                let send_lag = lag(|of| &of.send_lag);
+                let sched_lag = lag(|of| &of.sched_lag);
                 let load = stage.load;
                 sections.push(StageSection { load, send_lag, sched_lag, ..section });
             }

@@ -107,7 +107,8 @@ pub fn connections_at(stages: &[ConnectionStage], at_ns: i64) -> (usize, u32) {
     for (index, stage) in stages.iter().enumerate() {
         if left_ns < stage.duration_ns || index == last {
             let share = left_ns.min(stage.duration_ns) as f64 / stage.duration_ns as f64;
-            let (from, to) = (f64::from(stage.from), f64::from(stage.to));
+            let from = f64::from(stage.from);
+            let to = f64::from(stage.to);
             return (index, (from + (to - from) * share).round() as u32);
         }
         left_ns -= stage.duration_ns;

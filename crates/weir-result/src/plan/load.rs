@@ -112,7 +112,8 @@ impl Load {
     #[must_use]
     pub fn in_connection_stages(self, stages: Vec<ConnectionStage>) -> Load {
         let connections = ConnectionLoad::Stages(stages);
-        let (duration_ns, requests) = (None, None);
+        let duration_ns = None;
+        let requests = None;
         Load { due: None, connections, duration_ns, requests, in_flight_max: None, ..self }
     }
 

@@ -46,7 +46,8 @@ impl Part {
             return None;
         }
         let divisor = weights.iter().copied().fold(0, greatest_divisor).max(1);
-        let (all, mut before) = (sum / divisor, 0);
+        let all = sum / divisor;
+        let mut before = 0;
         let part = |(index, weight): (u32, &u32)| {
             let own = weight / divisor;
             let weight = PartWeight { before, own, all };

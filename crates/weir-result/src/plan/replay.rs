@@ -139,7 +139,8 @@ impl FromStr for Speed {
         }
         let scale = 10_u64.pow(fraction.len() as u32);
         let numerator = format!("{whole}{fraction}").parse::<u64>().map_err(|_| failed())?;
-        let (mut x, mut y) = (numerator, scale);
+        let mut x = numerator;
+        let mut y = scale;
         while y != 0 {
             (x, y) = (y, x % y);
         }

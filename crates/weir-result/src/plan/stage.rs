@@ -196,8 +196,10 @@ pub(super) fn total_ns(lengths_ns: impl Iterator<Item = u64>) -> u64 {
 
 /// Returns a rate to a thousandth per second, at least one.
 pub(super) fn rounded_rate(rps: f64) -> Rate {
-    let (numerator, denominator) = ((rps * 1e3).round().max(1.0) as u64, 1_000);
-    let (mut x, mut y) = (numerator, denominator);
+    let numerator = (rps * 1e3).round().max(1.0) as u64;
+    let denominator = 1_000;
+    let mut x = numerator;
+    let mut y = denominator;
     while y != 0 {
         (x, y) = (y, x % y);
     }
@@ -219,7 +221,8 @@ pub fn stage_at(stages: &[Stage], at_ns: i64) -> (usize, f64) {
     for (index, stage) in stages.iter().enumerate() {
         if left_ns < stage.duration_ns || index == last {
             let share = left_ns.min(stage.duration_ns) as f64 / stage.duration_ns as f64;
-            let (from, to) = (stage.from.rps(), stage.to.rps());
+            let from = stage.from.rps();
+            let to = stage.to.rps();
             return (index, (from + (to - from) * share) * f64::from(stage.burst));
         }
         left_ns -= stage.duration_ns;
@@ -264,7 +267,8 @@ pub(super) fn stages_fit(lengths_ns: impl ExactSizeIterator<Item = u64>) -> Resu
 }
 
 fn lcm(a: u64, b: u64) -> Option<u64> {
-    let (mut x, mut y) = (a, b);
+    let mut x = a;
+    let mut y = b;
     while y != 0 {
         (x, y) = (y, x % y);
     }

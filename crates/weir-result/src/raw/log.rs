@@ -246,7 +246,8 @@ mod tests {
     #[test]
     fn rows_come_out_in_order_and_whole() {
         let (log, source) = RawLog::new(ROW * 12, 2);
-        let (mut first, mut second) = (log.sink(), log.sink());
+        let mut first = log.sink();
+        let mut second = log.sink();
         (0..4).for_each(|at| first.push(row(at)));
         (10..13).for_each(|at| second.push(row(at)));
         assert_eq!((first.finish(), second.finish()), (0, 0));

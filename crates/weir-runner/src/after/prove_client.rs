@@ -79,7 +79,8 @@ pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
 pub(crate) fn prove(job: &Job, interrupts: &Interrupts) -> Result<Option<ProveClientSection>> {
     let threads = (job.plan.threads, job.plan.threads + 1);
     let window_ns = (job.plan.load.length_ns().unwrap_or_default() / SHARE).max(1);
-    let (mut pairs, mut dropped) = (Vec::new(), 0);
+    let mut pairs = Vec::new();
+    let mut dropped = 0;
     for _ in 0..PAIRS {
         let mut run = |threads| shortly(job, threads, window_ns, &mut dropped, interrupts);
         let Some(as_many) = run(threads.0)? else { return Ok(None) };

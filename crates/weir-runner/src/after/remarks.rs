@@ -14,7 +14,8 @@ use crate::run::load::LoadOutcome;
 
 /// Notes attached to the finished run.
 pub(crate) fn remarks(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> Vec<Note> {
-    let (plan, measurements) = (&job.plan, &outcome.parts.measurements);
+    let plan = &job.plan;
+    let measurements = &outcome.parts.measurements;
     let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
     notes.extend(script::notes(plan, measurements, !outcome.failures.is_empty()));
     notes.extend(mostly_errors(job, outcome, has_preflight));

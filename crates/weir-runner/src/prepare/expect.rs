@@ -62,7 +62,8 @@ impl ExpectationParser {
         let shared = Arc::new(Expectations::new(&common, &[]).map_err(failed)?);
         let decoded_max = usize::try_from(spec.body_max_bytes).unwrap_or(usize::MAX);
         let calls = calls.map(|calls| calls.checks(decoded_max));
-        let (spec, rows) = (spec.clone(), Vec::new());
+        let spec = spec.clone();
+        let rows = Vec::new();
         Ok(ExpectationParser { spec, common, shared, rows, calls, has_json, own: 0 })
     }
 

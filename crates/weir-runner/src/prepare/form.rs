@@ -34,7 +34,8 @@ pub(crate) fn body(fields: &[FormField]) -> Result<(Vec<u8>, Vec<Input>)> {
         });
         return Ok((pairs.collect::<Vec<String>>().join("&").into_bytes(), Vec::new()));
     }
-    let (mut body, mut inputs) = (Vec::new(), Vec::new());
+    let mut body = Vec::new();
+    let mut inputs = Vec::new();
     for FormField { name, value } in fields {
         let (head, content) = match value {
             FormValue::Text(text) => (String::new(), text.clone().into_bytes()),

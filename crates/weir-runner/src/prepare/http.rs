@@ -24,7 +24,8 @@ const ALPN_HTTP11: &[u8] = b"http/1.1";
 /// When the version excludes another choice of the run; the message names both flags.
 pub(crate) fn version(spec: &RunSpec, url: &Url) -> Result<Option<HttpPlan>> {
     let version = chosen(spec, url)?;
-    let (by_default, own) = (HttpSpec::default(), &spec.http);
+    let by_default = HttpSpec::default();
+    let own = &spec.http;
     let of_http2 = [
         (H2_WINDOW, own.window_bytes != by_default.window_bytes),
         (HPACK_TABLE, own.header_table_bytes != by_default.header_table_bytes),
@@ -182,7 +183,8 @@ mod tests {
             (|spec: &mut RunSpec| spec.load.pipeline = 2) as fn(&mut RunSpec),
             |spec| spec.connection.close = Some(Closer::Server),
             |spec| {
-                let (name, value) = ("connection".to_owned(), "close".to_owned());
+                let name = "connection".to_owned();
+                let value = "close".to_owned();
                 spec.request.headers.push(Header { name, value });
             },
             |spec| spec.compat = Some(CompatSpec { dialect: Dialect::Wrk, batch_times: false }),

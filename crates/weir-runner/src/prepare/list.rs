@@ -186,9 +186,13 @@ impl List {
         if let Some(row) = rows.get(ROWS_MAX) {
             return Err(too_many(&place, row, reader.format()));
         }
-        let (format, sha256) = (Some(reader.format()), sha256(bytes));
-        let (spec, access) = (ListSpec::default(), MachineAccess::Full);
-        let (input, long, replay) = (None, None, None);
+        let format = Some(reader.format());
+        let sha256 = sha256(bytes);
+        let spec = ListSpec::default();
+        let access = MachineAccess::Full;
+        let input = None;
+        let long = None;
+        let replay = None;
         Ok(List { rows, format, sha256, input, place, spec, access, long, replay })
     }
 
@@ -220,8 +224,10 @@ impl List {
         let input = StreamInput::open(&file.path, LIST)?;
         let facts = input.facts();
         let mut reader = reader(&place, input, format)?;
-        let (rows, format) = (rows(&place, &mut reader, ROWS_MAX + 1)?, reader.format());
-        let (spec, access) = (ListSpec::default(), MachineAccess::Full);
+        let rows = rows(&place, &mut reader, ROWS_MAX + 1)?;
+        let format = reader.format();
+        let spec = ListSpec::default();
+        let access = MachineAccess::Full;
         if let Some(row) = rows.get(ROWS_MAX) {
             if format == ListFormat::Har {
                 return Err(too_many(&place, row, format));
@@ -241,8 +247,11 @@ impl List {
             });
         }
         let input = facts.input();
-        let (sha256, input, format) = (input.sha256.clone(), Some(input), Some(format));
-        let (long, replay) = (None, None);
+        let sha256 = input.sha256.clone();
+        let input = Some(input);
+        let format = Some(format);
+        let long = None;
+        let replay = None;
         Ok(List { rows, format, sha256, input, place, spec, access, long, replay })
     }
 
@@ -294,16 +303,16 @@ impl List {
             bail!("no request of the list is of the origin {}", url.origin());
         };
         let (method, request, index) = first;
-        let (requests, weights) = (prepared.requests, prepared.weights);
+        let requests = prepared.requests;
         let name = requests[usize::from(index)].name;
-        let (sequence, list_order) = self.sequence(spec, &weights)?;
+        let (sequence, list_order) = self.sequence(spec, &prepared.weights)?;
         // The rows of a stream are counted while they are read.
         let turns = if sequence.pass() == u64::MAX { 0 } else { sequence.pass() };
         if self.long.is_some() {
             names.add_other();
         }
         let all = names.all().to_vec();
-        let with_slices = heaviest(&requests, &weights, all.len());
+        let with_slices = heaviest(&requests, &prepared.weights, all.len());
         let plan = ListPlan {
             format: self.format_name().to_owned(),
             sha256: self.sha256.clone(),
@@ -325,12 +334,14 @@ impl List {
             bail!("{PART} needs a seed with templates: the same on each machine");
         }
         let columns = common.templates.clone();
-        let (seed, table) = (spec.templates.seed, columns.table.clone());
+        let seed = spec.templates.seed;
+        let table = columns.table.clone();
         let (rows, stream) = self.rows(requests, RowPreparer { names, common }, turns);
         let names = u16::try_from(all.len()).expect("names are limited");
         let checks = expectations.finish(Some(names), index);
-        let list = RequestList { rows, sequence, names, with_slices, seed, table };
-        let (list, first, mut secrets) = (Arc::new(list), (method, request), prepared.secrets);
+        let list = Arc::new(RequestList { rows, sequence, names, with_slices, seed, table });
+        let first = (method, request);
+        let mut secrets = prepared.secrets;
         let redaction = Redaction::of(spec);
         secrets.extend(columns.secrets(|name| redaction.is_secret(name)));
         let inputs = prepared.inputs;
@@ -382,15 +393,18 @@ impl List {
         match &self.long {
             None => (ListRows::Prepared(requests), None),
             Some(UnpreparedRows::Indexed(path, index)) => {
-                let (path, index) = (path.clone(), Arc::clone(index));
+                let path = path.clone();
+                let index = Arc::clone(index);
                 (ListRows::Read(Arc::new(LongList { path, index, preparer })), None)
             }
             Some(UnpreparedRows::Recorded(requests)) => {
-                let (requests, place) = (Arc::clone(requests), self.place.clone());
+                let requests = Arc::clone(requests);
+                let place = self.place.clone();
                 (ListRows::Read(Arc::new(RecordedRows { requests, preparer, place })), None)
             }
             Some(UnpreparedRows::Streamed(_, unread)) => {
-                let (first, place) = (self.rows.clone(), self.place.clone());
+                let first = self.rows.clone();
+                let place = self.place.clone();
                 let requests = (turns > 0).then_some(turns);
                 let next = unread.take_next(first, preparer, place, requests);
                 (ListRows::Streamed(Arc::new(RowStream::new(next))), Some(unread.facts()))

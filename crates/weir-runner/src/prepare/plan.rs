@@ -95,7 +95,8 @@ pub(crate) fn plan(
         return plan_at(&spec, &url, list.as_ref(), on_stuck, load_schema, address);
     }
     let wait = ServerWait::new(&spec.target);
-    let (mut note, mut lookup_ns) = (None, None);
+    let mut note = None;
+    let mut lookup_ns = None;
     let mut planned = plan_at(spec, &url, list.as_ref(), on_stuck, load_schema, |url| {
         let found = wait.retry(
             || {
@@ -139,7 +140,9 @@ pub(crate) fn plan_at(
     resolve: impl FnOnce(&Url) -> Result<Vec<Endpoint>>,
 ) -> Result<Planned> {
     check_spec(spec)?;
-    let (mut notes, mut inputs, mut headers) = (Vec::new(), Vec::new(), headers(spec));
+    let mut notes = Vec::new();
+    let mut inputs = Vec::new();
+    let mut headers = headers(spec);
     let mut redaction = Redaction::of(spec);
     list.iter().for_each(|list| redaction.learn(&list.rows));
     let http = http::version(spec, url)?;
@@ -165,7 +168,6 @@ pub(crate) fn plan_at(
         redaction.hide(list.secrets.clone());
     }
     let stream = requests.list.as_ref().and_then(|list| list.stream.clone());
-    let io = engine(spec.engine.io, own_threads, &mut notes)?;
     let plan = Plan {
         url: redaction.url(&shown_url(spec, url, list.is_some())),
         target: Target { path: redaction.path(&url.path), ..url.target(&endpoint) },
@@ -177,20 +179,19 @@ pub(crate) fn plan_at(
         http,
         tls: if url.is_secure { tls::plan(&spec.tls) } else { TlsPlan::default() },
         pacing: spec.engine.pacing.unwrap_or_else(|| cpus.pacing(own_threads)),
-        io,
+        io: engine(spec.engine.io, own_threads, &mut notes)?,
         connection: connection_plan(spec, &destinations),
         ..plan_of(spec, requests.list.as_ref())
     };
     check(&plan, scripts.as_ref(), requests.list.as_ref())?;
-    let may_poll = shares_cpus && spec.compat.is_none() && cpus.may_poll(&plan);
     let first = spec.websocket.first.as_ref().map(|first| first.as_bytes().into());
     let job = Job {
         destinations,
         tls,
+        may_poll: shares_cpus && spec.compat.is_none() && cpus.may_poll(&plan),
         cpus: cpus.pinned,
         body_budget: body_budget(spec, requests.checks.is_some()),
         ending: ending(spec),
-        may_poll,
         extras: extras(spec, scripts.as_ref()),
         times: requests.list.as_ref().and_then(PreparedList::times),
         list: requests.list.map(|list| list.list),

@@ -325,7 +325,8 @@ impl Redaction {
 
     /// Replaces the values of secret names in JSON and XML.
     fn without_members(&self, text: &str) -> String {
-        let (mut written, mut end) = (String::with_capacity(text.len()), 0);
+        let mut written = String::with_capacity(text.len());
+        let mut end = 0;
         for place in bodies::secret_values(text, |name| self.is_header(name)) {
             let quote = if text[place.clone()].starts_with('"') { "\"" } else { "" };
             written += &format!("{}{quote}{REDACTED}{quote}", &text[end..place.start]);
@@ -373,7 +374,8 @@ impl Redaction {
         if self.is_off {
             return text.to_owned();
         }
-        let (mut written, mut is_key) = (String::with_capacity(text.len()), false);
+        let mut written = String::with_capacity(text.len());
+        let mut is_key = false;
         for line in text.split_inclusive('\n') {
             let end = if line.ends_with('\n') { "\n" } else { "" };
             let is_border = line.contains("-----") && line.contains("PRIVATE KEY");
@@ -529,7 +531,8 @@ mod tests {
         spec.expect.all = vec!["json:/token=SECRET".to_owned(), "body~x".to_owned()];
         let redaction = Redaction::of(&spec);
         let check = |expected: &str, found: &str, shown: [&str; 2]| {
-            let (expected, found) = (expected.to_owned(), found.to_owned());
+            let expected = expected.to_owned();
+            let found = found.to_owned();
             let mut example = MissExample { status: 200, expected, found };
             redaction.example(&mut example);
             assert_eq!([&example.expected[..], &example.found], shown);

@@ -96,7 +96,8 @@ pub(crate) fn headers(spec: &RunSpec) -> Vec<(String, String)> {
     let mut headers: Vec<(String, String)> =
         given.map(|header| (header.name.clone(), header.value.clone())).collect();
     let has = |wanted: &str| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
-    let (is_authorized, is_given) = (has("authorization"), has("connection"));
+    let is_authorized = has("authorization");
+    let is_given = has("connection");
     let has_type = has("content-type");
     if let Some(user) = spec.request.basic_auth.as_ref().filter(|_| !is_authorized) {
         headers.push(("Authorization".to_owned(), credentials::basic(user)));
@@ -144,7 +145,8 @@ fn request(
         (None, Some(_)) if !url.is_websocket => "POST".to_owned(),
         (None, _) => "GET".to_owned(),
     };
-    let (host, body_bytes) = (url.authority(), body.map(Body::len));
+    let host = url.authority();
+    let body_bytes = body.map(Body::len);
     let mut filled = Ok(());
     let fill = |room: &mut [u8]| {
         filled = match (body, &spec.grpc) {

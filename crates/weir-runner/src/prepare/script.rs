@@ -309,7 +309,8 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
         notes.push(Note::new("script_bodies_cut", text));
     }
     if usage.stopped > 0 && !has_failed {
-        let (stopped, threads) = (usage.stopped, plan.own_threads());
+        let stopped = usage.stopped;
+        let threads = plan.own_threads();
         let t0_ns = measurements.workers.iter().map(|worker| worker.t0_ns).max().unwrap_or(0);
         let ends = measurements.workers.iter().map(|worker| worker.t1_ns.saturating_sub(t0_ns));
         let first_end = units::duration(ends.min().unwrap_or(0));
@@ -326,7 +327,6 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
     let all_sent = sent.warmup + sent.measured + sent.tail;
     if usage.ran_dry as f64 > all_sent as f64 * DRY_SHARE && busy >= BUSY_SHARE {
         let request = usage.callbacks.get(&Callback::Request).copied().unwrap_or_default();
-        let mean_ns = request.time_ns / request.calls.max(1);
         notes.push(Note::new(
             "script_too_slow",
             format!(
@@ -334,7 +334,7 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
                  average over {} threads; lower {RATE}, add threads, or do less in it",
                 units::count(usage.ran_dry),
                 units::count(all_sent),
-                units::duration(mean_ns),
+                units::duration(request.time_ns / request.calls.max(1)),
                 plan.own_threads(),
             ),
         ));

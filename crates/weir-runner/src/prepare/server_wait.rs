@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn what_fails_is_tried_until_it_succeeds() {
-        let (mut attempts, mut reported) = (0, Reported::default());
+        let mut attempts = 0;
+        let mut reported = Reported::default();
         let found = waiting(Some(u64::MAX)).retry(
             || {
                 attempts += 1;

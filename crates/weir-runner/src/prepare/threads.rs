@@ -104,7 +104,8 @@ impl Cpus {
             );
             notes.push(Note::new("fewer_threads", text));
         }
-        let (own, usable) = (threads.own, self.count);
+        let own = threads.own;
+        let usable = self.count;
         if own > usable {
             // -t counts the threads of all parts.
             let enough = usable.saturating_mul(spec.part.map_or(1, Part::count));

@@ -33,7 +33,9 @@ pub(crate) type OnStuck = Option<fn(&ScriptError)>;
 impl Watchdog {
     /// Watches the main thread's calls. If no thread can be started, nothing is watched.
     pub(crate) fn start(calling: &Arc<Calling>, file: &Path, on_stuck: &OnStuck) -> Watchdog {
-        let (calling, on_stuck, file) = (Arc::clone(calling), *on_stuck, shown(file));
+        let calling = Arc::clone(calling);
+        let on_stuck = *on_stuck;
+        let file = shown(file);
         let thread = Beside::start("weir-watchdog", move |end| {
             if let (Some(callback), Some(on_stuck)) = (await_endless(&calling, &end), on_stuck) {
                 let seconds = PATIENCE.as_secs();

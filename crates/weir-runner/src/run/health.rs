@@ -52,7 +52,8 @@ impl Watcher {
         clock: Clock,
         window: impl Fn() -> Option<(Nanos, Nanos)> + Send + 'static,
     ) -> Option<Watcher> {
-        let (plan, endpoint) = (&job.plan, job.endpoint.clone());
+        let plan = &job.plan;
+        let endpoint = job.endpoint.clone();
         let is_local = is_local(&endpoint);
         let server = match is_local {
             Some(true) => ServerProcesses::find(&endpoint),

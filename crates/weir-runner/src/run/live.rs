@@ -90,7 +90,8 @@ impl Live {
     /// Adds a finished interval. Returns the sum once all workers have finished it.
     fn finished(&mut self, worker: u32, interval: Interval, now: Instant) -> Option<Interval> {
         let progress = self.workers.entry(worker).or_default();
-        let (in_flight, backlog) = (interval.in_flight, interval.backlog);
+        let in_flight = interval.in_flight;
+        let backlog = interval.backlog;
         progress.interval = Interval { in_flight, backlog, ..Interval::default() };
         let latency = SparseHistogram::default();
         self.finished.add(&Frame { in_flight: 0, backlog: 0, latency, ..counts(&interval) });
@@ -216,7 +217,8 @@ mod tests {
 
     #[test]
     fn an_interval_is_whole_when_every_worker_has_finished_it() {
-        let (mut live, now) = (Live { worker_count: 2, ..Live::default() }, Instant::now());
+        let mut live = Live { worker_count: 2, ..Live::default() };
+        let now = Instant::now();
         assert!(live.finished(0, interval(-1, SECOND, 5, 0), now).is_none());
         assert!(live.finished(0, interval(0, SECOND, 6, 0), now).is_none());
         let whole = live.finished(1, interval(-1, SECOND, 7, 1), now).expect("of both");
@@ -225,7 +227,8 @@ mod tests {
 
     #[test]
     fn frames_count_what_is_finished_and_what_is_in_progress() {
-        let (mut live, began) = (Live { worker_count: 2, ..Live::default() }, Instant::now());
+        let mut live = Live { worker_count: 2, ..Live::default() };
+        let began = Instant::now();
         assert_eq!(live.frame(began), Frame::default(), "still connecting");
         live.finished(0, interval(-1, SECOND, 100, 1), began);
         let frame = |interval| WorkerFrame { interval, open: 5, ..WorkerFrame::default() };
@@ -249,7 +252,8 @@ mod tests {
     /// has all.
     #[test]
     fn names_keep_their_latencies_until_their_turn() {
-        let (mut live, now) = (Live { worker_count: 2, ..Live::default() }, Instant::now());
+        let mut live = Live { worker_count: 2, ..Live::default() };
+        let now = Instant::now();
         let name = |ok, times: u32| {
             let mut latency = Tally::new();
             (0..times).for_each(|_| latency.record(1_000_000));

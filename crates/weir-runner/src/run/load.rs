@@ -101,7 +101,8 @@ pub(crate) fn carry_out(
     interrupts.watch_over(&control, clock);
     let states = scripts.map(|scripts| scripts.main.take_workers()).unwrap_or_default();
     let cpu_before = weir_sys::process_cpu_time().unwrap_or_default();
-    let (its_control, its_plan) = (Arc::clone(&control), job.plan.clone());
+    let its_control = Arc::clone(&control);
+    let its_plan = job.plan.clone();
     let watcher = Watcher::start(job, clock, move || its_control.window(&its_plan));
     let mut abort = AbortWatch::new(ends.abort, &job.plan);
     let mut finished = thread::scope(|scope| {
@@ -110,7 +111,8 @@ pub(crate) fn carry_out(
         }
         let (sender, receiver) = mpsc::channel();
         let builder = thread::Builder::new().name("weir-live".to_owned());
-        let (control, abort) = (&control, &mut abort);
+        let control = &control;
+        let abort = &mut abort;
         let follow = move || {
             let stop = || control.stop(clock.now());
             follow(&job.plan, &receiver, observer, (abort, interrupts, &stop));
@@ -129,7 +131,8 @@ pub(crate) fn carry_out(
     let aborted = abort.aborted.filter(|_| is_cut);
     finished.measurements.interrupted |= aborted.is_some();
     let is_interrupted = finished.measurements.interrupted;
-    let (received, is_aborted) = (interrupts.received(), aborted.is_some());
+    let received = interrupts.received();
+    let is_aborted = aborted.is_some();
     let mut failures = finished.lost;
     failures.splice(..0, control.script_failure());
     let has_failed = !failures.is_empty() || control.list_failure().is_some();

@@ -261,9 +261,11 @@ mod tests {
     fn check(text: &str, host: &str, port: Option<u16>, path: &str) {
         let url = Url::parse(text).expect(text);
         let scheme = text.split("://").next().unwrap_or_default();
-        let (is_secure, is_websocket) = (scheme.ends_with('s'), scheme.starts_with('w'));
+        let is_secure = scheme.ends_with('s');
+        let is_websocket = scheme.starts_with('w');
         let is_secure = is_secure && scheme != "ws";
-        let (host, path) = (host.to_owned(), path.to_owned());
+        let host = host.to_owned();
+        let path = path.to_owned();
         assert_eq!(url, Url { is_secure, is_websocket, host, port, path }, "{text}");
     }
 

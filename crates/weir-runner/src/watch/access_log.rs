@@ -65,7 +65,8 @@ impl AccessLog {
     fn read_to_end(&mut self) -> io::Result<u64> {
         let at = self.file.stream_position()?;
         let appended = self.file.metadata()?.len().saturating_sub(at);
-        let (mut bytes, mut left) = (vec![0; READ_BYTES], appended);
+        let mut bytes = vec![0; READ_BYTES];
+        let mut left = appended;
         while left > 0 {
             let most = usize::try_from(left).unwrap_or(READ_BYTES).min(READ_BYTES);
             let count = self.file.read(&mut bytes[..most])?;

@@ -104,7 +104,8 @@ impl Site {
 
     /// Begins the head of a request.
     pub(crate) fn head(&self, method: &str, path: &str, agent: &str) -> String {
-        let (authority, version) = (self.url.authority(), env!("CARGO_PKG_VERSION"));
+        let authority = self.url.authority();
+        let version = env!("CARGO_PKG_VERSION");
         let user = self.authorization.iter().map(|value| format!("Authorization: {value}\r\n"));
         let user: String = user.collect();
         let agent = format!("{agent}/{version}");

@@ -112,7 +112,9 @@ fn cpu_between(before: &(Nanos, Reading), after: &(Nanos, Reading)) -> Option<f6
 
 /// Mean and greatest CPU time over the readings that overlap the window.
 fn cpu_in_window(series: &[ProcessSample], window_s: f64) -> Option<(f64, f64)> {
-    let (mut spent, mut span, mut greatest) = (0.0, 0.0, 0.0_f64);
+    let mut spent = 0.0;
+    let mut span = 0.0;
+    let mut greatest = 0.0_f64;
     for pair in series.windows(2) {
         let [before, after] = pair else { continue };
         let Some(cpu) = after.cpu.filter(|_| after.at_s > 0.0 && before.at_s < window_s) else {

@@ -91,7 +91,8 @@ fn series(line: &str) -> Option<(String, BTreeMap<String, String>, &str)> {
 /// Reads a text in quotes, with its escapes `\\`, `\"` and `\n`; returns the rest too.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let text = text.strip_prefix('"')?;
-    let (mut value, mut chars) = (String::new(), text.char_indices());
+    let mut value = String::new();
+    let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {
         match c {
             '"' => return Some((value, &text[at + 1..])),

@@ -62,7 +62,8 @@ mod tests {
 
     #[test]
     fn failures_are_counted_and_the_first_error_is_kept() {
-        let (mut readings, clock) = (Readings::default(), Clock::start());
+        let mut readings = Readings::default();
+        let clock = Clock::start();
         for reading in [Ok(1), Err("one".to_owned()), Ok(2), Err("two".to_owned())] {
             readings.record(clock, || reading);
         }

@@ -89,7 +89,9 @@ pub(super) fn run(command: &str, patience: &Patience, errors: bool) -> io::Resul
 
 /// Reads to the end, and keeps the first bytes; true if there were more.
 fn read_all(mut pipe: impl Read) -> (Vec<u8>, bool) {
-    let (mut kept, mut bytes, mut truncated) = (Vec::new(), [0; 4_096], false);
+    let mut kept = Vec::new();
+    let mut bytes = [0; 4_096];
+    let mut truncated = false;
     while let Ok(count @ 1..) = pipe.read(&mut bytes) {
         let room = OUTPUT_MAX_BYTES.saturating_sub(kept.len());
         truncated |= count > room;

@@ -275,7 +275,8 @@ impl Sources {
     fn finish_log(&mut self, requests: u64, load: Option<&ServerLoad>) -> Option<AccessLogSection> {
         let polls = self.polls_of_pages();
         let mut log = self.access_log.take()?;
-        let (mut changed_at, patience) = (Instant::now(), self.limits.for_end());
+        let mut changed_at = Instant::now();
+        let patience = self.limits.for_end();
         log.read();
         while log.lines_without(&polls) < requests && changed_at.elapsed() < self.limits.log_pause {
             if let Err(over) = patience.left() {

@@ -101,7 +101,8 @@ impl TlsService {
         if !habits.resumes {
             config.session_storage = Arc::new(NoServerSessionStorage {});
         }
-        let (config, seen) = (Arc::new(config), Arc::new(Mutex::new(Seen::default())));
+        let config = Arc::new(config);
+        let seen = Arc::new(Mutex::new(Seen::default()));
         let shared = Arc::clone(&seen);
         let make = move || -> Box<dyn Service> {
             Box::new(TlsService {
@@ -245,7 +246,9 @@ fn equal_seeds_give_equal_bytes_and_documents() {
             assert!(tls(&run).resumed > 10, "{version:?}: {:?}", tls(&run));
             (document(&plan, run.measured), seen.wire)
         };
-        let ((first, bytes), (again, same), (_, other)) = (seeded(7), seeded(7), seeded(8));
+        let (first, bytes) = seeded(7);
+        let (again, same) = seeded(7);
+        let (_, other) = seeded(8);
         assert!(bytes == same, "{version:?}: the bytes differ");
         assert_eq!(first, again, "{version:?}");
         assert!(bytes != other, "{version:?}: the bytes do not depend on the seed");

@@ -148,7 +148,9 @@ impl Responder {
         let Some(http2) = self.connections[conn.index()].http2() else { return };
         let stream = response.stream;
         if let Some(call) = &response.call {
-            let (head, shared, is_ok) = (&mut self.stream_head, &self.shared, call.is_ok());
+            let head = &mut self.stream_head;
+            let shared = &self.shared;
+            let is_ok = call.is_ok();
             let has_message = push_call(http2, head, shared, (response, call), part, now);
             let status = (!is_ok || part.is_last()).then_some(call.status);
             self.accounts.sent_call(status, has_message.into());
@@ -212,7 +214,8 @@ impl Responder {
     /// Appends the frames of a connection that can be sent at `now`: none in HTTP/1.
     pub(crate) fn take_output(&mut self, conn: ConnId, now: Nanos, out: &mut Vec<u8>) {
         let connection = &mut self.connections[conn.index()];
-        let (life, is_muted) = (connection.life, connection.is_muted);
+        let life = connection.life;
+        let is_muted = connection.is_muted;
         if let Some(socket) = connection.socket() {
             return socket.take_output(is_muted, out);
         }
@@ -234,7 +237,8 @@ impl Responder {
             self.end_stream(conn, stream, now);
         }
         let connection = &mut self.connections[conn.index()];
-        let (has_peer_ended, queued) = (connection.has_peer_ended, connection.queued);
+        let has_peer_ended = connection.has_peer_ended;
+        let queued = connection.queued;
         // A client that sends no more opens no window: a response that waits for one never ends.
         if has_peer_ended && connection.http2().is_some_and(|http2| http2.blocked() >= queued) {
             self.actions.push_back(Action::Close { conn });

@@ -259,7 +259,9 @@ impl<B: Backend> Backend for Secure<B> {
         }
         loop {
             let event = self.backend.next()?;
-            let (conn, generation, at) = (event.conn, event.generation, event.at);
+            let conn = event.conn;
+            let generation = event.generation;
+            let at = event.at;
             let kind = match event.kind {
                 EventKind::Received { bytes, .. } => {
                     let sessions = &mut self.sessions;

@@ -210,8 +210,8 @@ fn pipelined_responses_keep_their_order() {
         for slot in 0..200u64 {
             let response = client.response().expect("a response");
             assert_eq!(response.number("x-slot"), slot);
-            let (received, sent) =
-                (response.number("x-srv-recv-ns"), response.number("x-srv-send-ns"));
+            let received = response.number("x-srv-recv-ns");
+            let sent = response.number("x-srv-send-ns");
             assert!(sent >= received + (slot * 7919) % 3_000_000, "slot {slot} came early");
             assert!(sent >= sent_before);
             sent_before = sent;
@@ -422,7 +422,8 @@ fn a_black_hole_accepts_and_stays_silent() {
 
 #[test]
 fn nothing_is_sent_during_a_stall() {
-    let (begin_ns, length_ns) = (30_000_000, 60_000_000);
+    let begin_ns = 30_000_000;
+    let length_ns = 60_000_000;
     let behaviour = with(|p| {
         p.stamps = true;
         p.stalls = vec!["30ms+60ms".parse().expect("valid")];

@@ -159,13 +159,15 @@ fn wander(seed: u64) -> (Vec<String>, u64, Truth) {
     let mut sim = Sim::new(World::wild(Seed(seed), 100 * MS));
     let mut wanderer = Wanderer::new(&mut sim, seed);
     wanderer.wander();
-    let (reported, received_bytes) = (wanderer.reported, wanderer.received_bytes);
+    let reported = wanderer.reported;
+    let received_bytes = wanderer.received_bytes;
     (reported, received_bytes, sim.truth())
 }
 
 #[test]
 fn the_rules_hold_in_wild_worlds() {
-    let (mut responded, mut kinds) = (0, std::collections::BTreeSet::new());
+    let mut responded = 0;
+    let mut kinds = std::collections::BTreeSet::new();
     for seed in 0..150 {
         let (reported, received_bytes, truth) = wander(seed);
         // Bytes that had arrived when the client closed were never delivered.

@@ -34,7 +34,8 @@ enum Seen {
 fn run(world: World, requests: usize) -> (BTreeMap<Seen, usize>, BTreeMap<i32, usize>, Sim) {
     let mut sim = Sim::new(world);
     let template = sim.template(Arc::from(REQUEST));
-    let (mut seen, mut failed_connects) = (BTreeMap::new(), BTreeMap::new());
+    let mut seen = BTreeMap::new();
+    let mut failed_connects = BTreeMap::new();
     let conn = ConnId(0);
     let mut is_open = false;
     for _ in 0..requests {

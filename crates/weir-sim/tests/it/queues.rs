@@ -134,7 +134,8 @@ fn a_stalled_server_gives_the_stall_curve() {
         world.network.down = world.network.up;
         let values = latencies_s(world, 4_000, &uniform(2_000, 60_000));
         for p in [0.92, 0.95, 0.98, 0.99, 0.999, 0.9999] {
-            let (found, expected) = (quantile(&values, p), curve.quantile(p));
+            let found = quantile(&values, p);
+            let expected = curve.quantile(p);
             // The granularity is one slot, 1/R.
             assert!((found - expected).abs() < 0.001, "ρ {utilisation}, p {p}: {found} {expected}");
         }

@@ -63,8 +63,8 @@ fn noise_has_no_changes() {
                 let values = history(*seed, draw, &[(runs, 100.0)]);
                 change_points_of(&values, 0.0).is_some_and(|found| !found.is_empty())
             };
-            let (changed, significant) =
-                ((0..200).filter(is_changed).count(), (0..200).filter(is_significant).count());
+            let changed = (0..200).filter(is_changed).count();
+            let significant = (0..200).filter(is_significant).count();
             assert!(changed <= significant, "{name}, {runs}: {changed} {significant}");
             assert!(significant <= 4, "{name}, {runs} runs: {significant} of 200");
         }

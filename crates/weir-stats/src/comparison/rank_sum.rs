@@ -18,9 +18,11 @@ const RESAMPLES: usize = 10_000;
 /// ranks.
 pub(super) fn p(a: &[f64], b: &[f64]) -> f64 {
     let ranks = doubled_ranks(a, b);
-    let (observed, all) = (sum(&ranks[..a.len()]), sum(&ranks));
+    let observed = sum(&ranks[..a.len()]);
+    let all = sum(&ranks);
     // The mean of the sum need not be an integer; multiplied by the number of runs it is.
-    let (runs, chosen) = ((a.len() + b.len()) as u64, a.len() as u64);
+    let runs = (a.len() + b.len()) as u64;
+    let chosen = a.len() as u64;
     let distance = |sum: u64| (sum * runs).abs_diff(all * chosen);
     let limit = distance(observed);
     if ranks.len() > EXACT_MAX {
@@ -126,7 +128,8 @@ mod tests {
         let a: Vec<_> = (0..12).map(|i| f64::from(i * 7 % 12)).collect();
         let b: Vec<_> = (0..12).map(|i| f64::from(i * 5 % 12) + 2.5).collect();
         let ranks = doubled_ranks(&a, &b);
-        let (observed, mean) = (sum(&ranks[..12]), sum(&ranks) / 2);
+        let observed = sum(&ranks[..12]);
+        let mean = sum(&ranks) / 2;
         let limit = observed.abs_diff(mean);
         let drawn = drawn(ranks, 12, |sum| sum.abs_diff(mean) >= limit);
         let exact = p(&a, &b);

@@ -52,7 +52,9 @@ impl NoisyBench {
 /// and the share that claims any difference.
 fn different(ratio: f64) -> (f64, f64) {
     let mut bench = NoisyBench::new();
-    let (mut matters, mut any, mut covered) = (0, 0, 0);
+    let mut matters = 0;
+    let mut any = 0;
+    let mut covered = 0;
     for _ in 0..COMPARISONS {
         let difference = paired_at(&bench.pairs(ratio), LEVEL).expect("10 pairs");
         covered += usize::from((difference.low..=difference.high).contains(&ratio.ln()));
@@ -102,7 +104,9 @@ fn runs_in_blocks_find_differences_that_are_not_there() {
 #[test]
 fn unpaired_runs_without_drift() {
     let mut noise = Noise::new();
-    let (mut rejected, mut covered, comparisons) = (0, 0, 200);
+    let mut rejected = 0;
+    let mut covered = 0;
+    let comparisons = 200;
     for _ in 0..comparisons {
         let mut runs = || (0..12).map(|_| (RUN_NOISE * noise.normal()).exp()).collect::<Vec<_>>();
         let difference = unpaired(&runs(), &runs()).expect("12 runs");
@@ -146,7 +150,8 @@ fn the_values_agree_with_the_change() {
     let found = paired_at(&pairs, LEVEL).expect("9 pairs");
     assert!(found.effect > 0.0 && (found.b / found.a - found.effect.exp()).abs() < 1e-12);
     assert!((400.0..500.0).contains(&found.a) && found.b <= 560.0, "{found:?}");
-    let (a, b) = ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0], [3.0; 7]);
+    let a = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+    let b = [3.0; 7];
     let found = unpaired(&a, &b).expect("6 runs");
     assert!((found.a - 32_f64.sqrt()).abs() < 1e-12 && (found.b - 3.0).abs() < 1e-12);
     assert!((found.b / found.a - found.effect.exp()).abs() < 1e-12, "{found:?}");

@@ -100,7 +100,8 @@ mod tests {
     use super::*;
 
     fn difference(low: f64, effect: f64, high: f64, p: f64) -> Difference {
-        let (a, b) = (100.0, 100.0 * effect.exp());
+        let a = 100.0;
+        let b = 100.0 * effect.exp();
         Difference { a, b, effect, low, high, level: 0.05, p, runs: 10 }
     }
 
@@ -160,7 +161,8 @@ mod tests {
             })
             .collect();
         let [median, tail, last] = shift_function(&pairs, 0.05);
-        let (median, tail) = (median.expect("8 pairs"), tail.expect("8 pairs"));
+        let median = median.expect("8 pairs");
+        let tail = tail.expect("8 pairs");
         assert!(Difference::change(median.effect).abs() < 0.005, "{median:?}");
         assert!((Difference::change(tail.effect) - 0.1).abs() < 0.005, "{tail:?}");
         assert_eq!(last, None);

@@ -69,7 +69,9 @@ impl Tree {
 
     /// Returns the sum of distances from a value of this rank to all that were inserted.
     fn distances(&self, rank: usize, value: f64) -> f64 {
-        let (mut below, mut sum, mut node) = (0.0, 0.0, rank + 1);
+        let mut below = 0.0;
+        let mut sum = 0.0;
+        let mut node = rank + 1;
         while node > 0 {
             below += self.nodes[node].0;
             sum += self.nodes[node].1;
@@ -94,7 +96,8 @@ mod tests {
             let mut values: Vec<_> = (0..40).map(|_| 9.0 + coarse(noise.student3())).collect();
             let ranks = Ranks::of(&values);
             for _ in 0..3 {
-                let (expected, found) = (best_split(&values, 3), ranks.best_split(&values, 3));
+                let expected = best_split(&values, 3);
+                let found = ranks.best_split(&values, 3);
                 assert!((found.energy - expected.energy).abs() < 1e-9, "{found:?} {expected:?}");
                 // Ties can have two best splits.
                 assert!(seed % 2 == 1 || found.index == expected.index, "seed {seed}");

@@ -108,7 +108,8 @@ impl TrialEvidence {
             }
         };
         let of_share = |nth: usize| {
-            let (limit, found) = (goal.shares_max[nth], self.shares[nth]);
+            let limit = goal.shares_max[nth];
+            let found = self.shares[nth];
             let is_good = |trial: &TellingTrial| share_interval(&trial.shares[nth]).share <= limit;
             status(&is_good, found.high < limit, found.low > limit)
         };
@@ -257,7 +258,8 @@ mod tests {
         use RateClass::{Lower, Undecided, Upper};
         let good = |count| (count, 1.0, 0.0);
         let bad = |count| (count, 1.0, 0.01);
-        let (long_bad, long_good) = ((1, 60.0, 0.001), (1, 60.0, 0.0));
+        let long_bad = (1, 60.0, 0.001);
+        let long_good = (1, 60.0, 0.0);
         let points: [(&[Trials], [RateClass; 4]); 6] = [
             (&[good(59)], [Undecided, Undecided, Undecided, Undecided]),
             (&[good(59), bad(1)], [Upper, Undecided, Undecided, Undecided]),

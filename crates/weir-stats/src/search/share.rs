@@ -35,7 +35,8 @@ pub fn share_interval(slices: &[SliceTail]) -> ShareInterval {
     if count == 0 {
         return ShareInterval { low: 0.0, share: 0.0, high: 1.0, deff: 1.0 };
     }
-    let (n, share) = (count as f64, beyond as f64 / count as f64);
+    let n = count as f64;
+    let share = beyond as f64 / count as f64;
     if beyond == 0 || beyond == count {
         // The share at which so many equal outcomes are as rare as the tail.
         let reach = 1.0 - TAIL.powf(1.0 / n);
@@ -70,7 +71,8 @@ pub(super) fn rise_of(steps: &[f64]) -> ValueInterval {
     if steps.len() < 2 {
         return ValueInterval { low: f64::NEG_INFINITY, value: 0.0, high: f64::INFINITY };
     }
-    let (count, mean) = (steps.len() as f64, mean(steps));
+    let count = steps.len() as f64;
+    let mean = mean(steps);
     let reach = t_quantile(1.0 - TAIL, count - 1.0) * (variance(steps) / count).sqrt();
     ValueInterval { low: mean - reach, value: mean, high: mean + reach }
 }
@@ -110,8 +112,8 @@ mod tests {
         let clustered: Vec<_> = (0..30)
             .map(|slice| SliceTail { count: 1_000, beyond: if slice % 10 == 0 { 100 } else { 0 } })
             .collect();
-        let (even, clustered) =
-            (share_interval(&slices(&[(1_000, 10); 30])), share_interval(&clustered));
+        let even = share_interval(&slices(&[(1_000, 10); 30]));
+        let clustered = share_interval(&clustered);
         assert_eq!(clustered.share, even.share);
         assert!(even.deff == 1.0 && (90.0..110.0).contains(&clustered.deff), "{clustered:?}");
         assert!(clustered.high > 2.0 * even.high && clustered.low < even.low / 2.0);

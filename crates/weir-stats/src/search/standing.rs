@@ -106,7 +106,8 @@ impl<'s> Standings<'s> {
         let mut found = self.reaches(nth, lean).map(|reach| (reach, self.evidence(nth, reach)));
         let (reach, found) = found.find(|(_, found)| found.status == status)?;
         let excess = |nth: &usize| {
-            let (share, limit) = (found.shares[*nth], self.goal.shares_max[*nth]);
+            let share = found.shares[*nth];
+            let limit = self.goal.shares_max[*nth];
             (if status == Status::Upper { share.low } else { share.high }) / limit
         };
         let furthest = (0..found.shares.len()).max_by(|a, b| excess(a).total_cmp(&excess(b)));
@@ -171,7 +172,8 @@ impl<'s> Standings<'s> {
         let edge = (0..all).find(is_firm).unwrap_or(all);
         let floor = (0..edge).rev().find(|nth| self.is_lower_bound(*nth)).unwrap_or(0);
         let mut open = (floor..edge).filter(|nth| self.is_undecided[*nth]);
-        let (first, last) = (open.clone().next(), open.next_back());
+        let first = open.clone().next();
+        let last = open.next_back();
         let is_clear = |nth: &usize| first.is_none() || self.missing_s(*nth) <= self.goal.sum_s;
         let is_upper = |nth: &usize| match self.leans[*nth] {
             Lean::Bad => is_clear(nth),

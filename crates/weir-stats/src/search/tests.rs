@@ -40,7 +40,8 @@ fn cliff(limit_rps: f64) -> impl FnMut(f64, f64) -> TrialResult {
 fn a_cliff_is_found_from_anywhere() {
     for guess_rps in [40.0, 9_000.0, 10_000.0, 11_000.0, 3e6] {
         let (found, search) = run(Goal::of_shares(vec![0.01]), guess_rps, cliff(10_000.0));
-        let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+        let lower = found.lower.expect("found");
+        let upper = found.upper.expect("found");
         assert_eq!(found.end, End::WithinGoal);
         assert!(lower.rate_rps < 10_000.0 && upper.rate_rps >= 10_000.0, "{found:?}");
         assert!((upper.rate_rps - lower.rate_rps) / upper.rate_rps <= 0.02, "{found:?}");
@@ -112,13 +113,15 @@ fn a_client_that_spoils_the_search_is_named() {
 /// limit is found all the same.
 #[test]
 fn a_client_that_was_the_limit_once_is_tried_again() {
-    let (mut server, mut trials) = (cliff(10_000.0), 0);
+    let mut server = cliff(10_000.0);
+    let mut trials = 0;
     let (found, _) = run(Goal::of_shares(vec![0.01]), 9_000.0, |rate_rps, duration_s| {
         trials += 1;
         let limited_by = (trials % 7 == 0).then_some(Limiter::Client);
         TrialResult { limited_by, ..server(rate_rps, duration_s) }
     });
-    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    let lower = found.lower.expect("found");
+    let upper = found.upper.expect("found");
     assert_eq!(found.end, End::WithinGoal);
     assert!(lower.rate_rps < 10_000.0 && upper.rate_rps >= 10_000.0, "{found:?}");
 }
@@ -127,7 +130,9 @@ fn a_client_that_was_the_limit_once_is_tried_again() {
 /// are no ceiling: the client can send more than that.
 #[test]
 fn a_client_that_has_carried_a_higher_rate_is_no_ceiling() {
-    let (mut server, mut highest, mut spoilt) = (cliff(10_000.0), 0.0_f64, BTreeMap::new());
+    let mut server = cliff(10_000.0);
+    let mut highest = 0.0_f64;
+    let mut spoilt = BTreeMap::new();
     let (found, _) = run(Goal::of_shares(vec![0.01]), 9_000.0, |rate_rps, duration_s| {
         let times = spoilt.entry(rate_rps.to_bits()).or_insert(0);
         let limited_by = (rate_rps < highest && *times < 2).then_some(Limiter::Client);
@@ -138,7 +143,8 @@ fn a_client_that_has_carried_a_higher_rate_is_no_ceiling() {
         TrialResult { limited_by, ..server(rate_rps, duration_s) }
     });
     assert_eq!(found.end, End::WithinGoal, "{found:?}");
-    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    let lower = found.lower.expect("found");
+    let upper = found.upper.expect("found");
     assert!(lower.rate_rps < 10_000.0 && upper.rate_rps >= 10_000.0, "{found:?}");
     assert!(spoilt.values().any(|times| *times == 2), "none was spoilt");
 }
@@ -153,7 +159,8 @@ fn an_objective_of_two_shares_is_missed_with_one() {
             let shares = limits.map(|limit| cliff(limit)(rate_rps, duration_s).shares);
             TrialResult { shares: shares.concat(), ..even(rate_rps, duration_s, 0.0) }
         });
-        let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+        let lower = found.lower.expect("found");
+        let upper = found.upper.expect("found");
         assert_eq!((found.end, upper.claim), (End::WithinGoal, deciding));
         assert!(lower.rate_rps < 5_000.0 && upper.rate_rps >= 5_000.0, "{found:?}");
         assert!((lower.bad, upper.good) == (0, 0) && lower.good >= 2 && upper.bad >= 2);
@@ -181,7 +188,8 @@ fn a_system_that_recovers_is_not_believed() {
         let is_bad = rate_rps >= 9_000.0 || (5_000.0..6_000.0).contains(&rate_rps);
         even(rate_rps, duration_s, if is_bad { 0.5 } else { 0.0 })
     });
-    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    let lower = found.lower.expect("found");
+    let upper = found.upper.expect("found");
     assert!(lower.rate_rps < 5_000.0 && (5_000.0..6_000.0).contains(&upper.rate_rps), "{found:?}");
 }
 
@@ -199,7 +207,8 @@ fn what_cannot_be_distinguished_stays_inside() {
     });
     assert_eq!(found.end, End::Indistinct);
     assert!(!found.undecided_rps.is_empty());
-    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    let lower = found.lower.expect("found");
+    let upper = found.upper.expect("found");
     assert!(lower.rate_rps < 9_000.0 && upper.rate_rps >= 11_000.0, "{found:?}");
     assert!(lower.rate_rps > 8_800.0 && upper.rate_rps < 11_200.0, "{found:?}");
     assert!(search.trials < 60, "{} trials", search.trials);
@@ -221,7 +230,8 @@ fn quick(share_max: f64) -> Goal {
 #[test]
 fn trials_at_other_rates_count_for_a_bound() {
     let (found, search) = run(quick(0.01), 20_000.0, cliff(9_000.0));
-    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    let lower = found.lower.expect("found");
+    let upper = found.upper.expect("found");
     assert_eq!(found.end, End::WithinGoal);
     assert!(lower.reach_rps > lower.rate_rps && lower.reach_rps < 9_000.0, "{lower:?}");
     assert!(upper.reach_rps < upper.rate_rps && upper.reach_rps >= 9_000.0, "{upper:?}");
@@ -251,7 +261,8 @@ fn undecided_rates_get_further_trials() {
         }
     });
     let most = trials.values().max();
-    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    let lower = found.lower.expect("found");
+    let upper = found.upper.expect("found");
     assert_eq!(found.end, End::WithinGoal, "{found:?} {trials:?}");
     assert!((7_600.0..9_300.0).contains(&lower.rate_rps) && upper.rate_rps >= 9_300.0);
     assert!((Some(&3)..=Some(&9)).contains(&most), "{found:?} {most:?}");
@@ -261,13 +272,15 @@ fn undecided_rates_get_further_trials() {
 /// tried again, and the search is not misled.
 #[test]
 fn a_rate_that_contradicts_higher_ones_is_tried_again() {
-    let (mut server, mut trials) = (cliff(10_000.0), 0);
+    let mut server = cliff(10_000.0);
+    let mut trials = 0;
     let (found, search) = run(quick(0.01), 18_500.0, |rate_rps, duration_s| {
         trials += 1;
         let trial = server(rate_rps, duration_s);
         if trials == 3 { even(rate_rps, duration_s, 0.02) } else { trial }
     });
-    let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+    let lower = found.lower.expect("found");
+    let upper = found.upper.expect("found");
     assert!(lower.rate_rps < 10_000.0 && upper.rate_rps >= 10_000.0, "{found:?}");
     assert!(search.trials <= 20, "{} trials", search.trials);
 }
@@ -318,7 +331,8 @@ fn no_rate_is_good_while_its_backlog_grows() {
     for limit_s in [0.075, 0.1, 0.15, 0.2] {
         for guess_rps in [190.0, 200.0, 201.5, 210.0, 221.0, 240.0] {
             let (found, search) = run(quick(0.05), guess_rps, fifo(limit_s));
-            let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+            let lower = found.lower.expect("found");
+            let upper = found.upper.expect("found");
             assert!(lower.rate_rps <= 200.2 && upper.rate_rps >= 200.0, "{limit_s} {found:?}");
             assert_eq!(found.end, End::WithinGoal, "{limit_s} from {guess_rps}: {found:?}");
             assert!(search.trials <= 12, "{} trials", search.trials);
@@ -354,7 +368,8 @@ fn a_search_that_concludes_confirms_its_bounds() {
                 Step::Done(found) => break found,
             }
         };
-        let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+        let lower = found.lower.expect("found");
+        let upper = found.upper.expect("found");
         assert!(lower.rate_rps < 9_000.0 && lower.good >= 2, "{found:?}");
         assert!(upper.rate_rps >= 9_000.0 && upper.bad >= 2, "{found:?}");
         assert!(search.trials <= 16, "{} trials", search.trials);
@@ -395,7 +410,8 @@ impl Queue {
     /// Simulates response times by Lindley's recursion, in slices by arrival.
     fn trial(&mut self, rate_rps: f64, duration_s: f64) -> TrialResult {
         let mut slices = vec![Vec::new(); 30];
-        let (mut now_s, mut waiting_s) = (-Queue::WARM_UP_S, 0.0);
+        let mut now_s = -Queue::WARM_UP_S;
+        let mut waiting_s = 0.0;
         loop {
             let gap_s = self.exponential() / rate_rps;
             now_s += gap_s;
@@ -417,13 +433,15 @@ fn queue_searches(goal: &Goal, searches: u32) -> (u32, u32) {
     let truth = Queue::largest_rate_rps(0.01);
     assert!((truth - 907.9).abs() < 0.1);
     let mut queue = Queue { random: Shuffle::new() };
-    let (mut hits, mut supported) = (0, 0);
+    let mut hits = 0;
+    let mut supported = 0;
     for nth in 0..searches {
         // The guess differs each time, so that other rates are tried.
         let guess_rps = 900.0 + 4.0 * f64::from(nth);
         let (found, _) =
             run(goal.clone(), guess_rps, |rate_rps, duration_s| queue.trial(rate_rps, duration_s));
-        let (lower, upper) = (found.lower.expect("found"), found.upper.expect("found"));
+        let lower = found.lower.expect("found");
+        let upper = found.upper.expect("found");
         hits += u32::from((lower.rate_rps..=upper.rate_rps).contains(&truth));
         supported += u32::from(found.support(goal).expect("found") >= 10.0);
         assert!((upper.rate_rps - lower.rate_rps) / upper.rate_rps < 0.12, "{found:?}");

@@ -59,7 +59,8 @@ fn descend(points: &[WeightedPoint], sigma: f64, kappa: f64) -> (Usl, f64) {
 }
 
 fn with_best_lambda(points: &[WeightedPoint], sigma: f64, kappa: f64) -> (Usl, f64) {
-    let (mut both, mut own) = (0.0, 0.0);
+    let mut both = 0.0;
+    let mut own = 0.0;
     for &(n, x, weight) in points {
         let shape = shape(n, sigma, kappa);
         both += weight * x * shape;
@@ -88,7 +89,8 @@ fn normal_equations(points: &[WeightedPoint], at: &Usl) -> ([[f64; 2]; 2], [f64;
             *along += weight * shape * part / own;
         }
     }
-    let (mut matrix, mut gradient) = ([[0.0; 2]; 2], [0.0; 2]);
+    let mut matrix = [[0.0; 2]; 2];
+    let mut gradient = [0.0; 2];
     for &(n, x, weight) in points {
         let shape = shape(n, at.sigma, at.kappa);
         let raw = column(n);

@@ -68,7 +68,10 @@ fn intervals_cover() {
         let sum: f64 = (0..12).map(|_| (random.next() >> 11) as f64 / (1_u64 << 53) as f64).sum();
         1.0 + 0.02 * (sum - 6.0)
     };
-    let (mut covered, mut peaks, mut systematic, sweeps) = ([0; 3], 0, 0, 100);
+    let mut covered = [0; 3];
+    let mut peaks = 0;
+    let mut systematic = 0;
+    let sweeps = 100;
     for _ in 0..sweeps {
         let sweep: Vec<_> = GRID
             .iter()

@@ -135,7 +135,9 @@ fn the_law_of_a_sweep_is_that_of_scipy() {
         .collect();
     let fit = fit_usl(&points).expect("a fit");
     for (at, found) in fit.intervals.expect("repetitions").iter().enumerate() {
-        let (low, value, high) = (low[at], value[at], high[at]);
+        let low = low[at];
+        let value = value[at];
+        let high = high[at];
         assert!((found.value / value - 1.0).abs() < 1e-5, "{found:?} {value}");
         let allowed = 0.1 * (high - low);
         let is_near = |one: f64, other: f64| (one - other).abs() < allowed;

@@ -15,7 +15,8 @@ const ENOUGH: u32 = 100;
 
 fn check(law: Law) {
     let (studies, throughput) = study(law, PLANNED, RUNS, PERCENTILES);
-    let (mut given, mut held) = (0, 0.0);
+    let mut given = 0;
+    let mut held = 0.0;
     for (p, study) in PERCENTILES.into_iter().zip(studies) {
         let printed = study.supported;
         given += printed.given;

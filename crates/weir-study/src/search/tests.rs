@@ -53,7 +53,8 @@ fn trial(plan: &TrialPlan, checkout_ms: u64, other_ms: u64) -> Document {
     };
     let share = |count, ms| NamedSlice { ok: times(count, ms), ..NamedSlice::default() };
     let slice = |start: u32| {
-        let (start_s, end_s) = (f64::from(start), f64::from(start + 1));
+        let start_s = f64::from(start);
+        let end_s = f64::from(start + 1);
         let named = vec![share(100, checkout_ms), share(900, other_ms)];
         let mut ok = named[0].ok.clone();
         ok.add(&named[1].ok);

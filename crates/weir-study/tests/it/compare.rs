@@ -30,7 +30,8 @@ fn names() -> [String; 2] {
 }
 
 fn sets(a: &[Document], b: &[Document]) -> Comparison {
-    let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+    let a: Vec<_> = a.iter().collect();
+    let b: Vec<_> = b.iter().collect();
     compare_sets(&question(), &a, &b, names())
 }
 

@@ -47,7 +47,8 @@ fn runs(list: Option<&ListPlan>, checkout_rps: f64, failed: u64) -> Vec<Document
 
 fn compared(metric: &str, a: &[Document], b: &[Document]) -> Comparison {
     let question = Question { metrics: vec![metric.parse().expect("a metric")], threshold: 0.02 };
-    let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+    let a: Vec<_> = a.iter().collect();
+    let b: Vec<_> = b.iter().collect();
     compare_sets(&question, &a, &b, ["old", "new"].map(str::to_owned))
 }
 
@@ -55,7 +56,8 @@ fn compared(metric: &str, a: &[Document], b: &[Document]) -> Comparison {
 #[test]
 fn a_metric_of_a_name_is_compared_with_its_own_failures() {
     let list = list("ab", ListOrder::Sequential);
-    let (old, new) = (runs(Some(&list), 1_000.0, 0), runs(Some(&list), 1_100.0, 3));
+    let old = runs(Some(&list), 1_000.0, 0);
+    let new = runs(Some(&list), 1_100.0, 3);
     let found = compared("checkout: rate", &old, &new);
     let [metric] = &found.metrics[..] else { panic!("{found:?}") };
     assert_eq!(metric.metric, "checkout: rate");

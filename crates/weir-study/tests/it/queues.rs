@@ -104,7 +104,8 @@ fn hits(queue: impl Fn(u64) -> (Queue, f64), objective: &str) -> u64 {
     for seed in 0..SEEDS {
         let (queue, truth_rps) = queue(seed);
         let result = search(&queue, &design(objective, 10_000));
-        let (lower, upper) = (result.lower.expect("found"), result.upper.expect("found"));
+        let lower = result.lower.expect("found");
+        let upper = result.upper.expect("found");
         hits += u64::from(lower.rate_rps <= truth_rps && truth_rps <= upper.rate_rps);
         println!(
             "{seed}: {truth_rps:.1} in {}..{}, {:?}, {} trials, support {:?}",
@@ -172,7 +173,8 @@ fn mean_ns(seed: u64) -> u64 {
 #[test]
 fn the_highest_rate_of_mm1_is_inside() {
     let queue = |seed| {
-        let (mean_ns, limit_s) = (mean_ns(seed), 0.01);
+        let mean_ns = mean_ns(seed);
+        let limit_s = 0.01;
         let service = Law::Exponential { mean_ns };
         let truth_rps = SECOND / mean_ns as f64 - 100_f64.ln() / limit_s;
         (Queue::new(seed, service, Workers::Limited(1)), truth_rps)
@@ -200,7 +202,8 @@ fn a_loose_limit_does_not_hide_a_growing_backlog() {
     for (objective, seed) in [("p95 < 75ms", 1), ("p95 < 100ms", 2), ("p99 < 200ms", 3)] {
         let queue = Queue::new(seed, Law::Fixed(5_000_000), Workers::Limited(1));
         let result = search(&Queue { is_poisson: false, ..queue }, &design(objective, 10_000));
-        let (lower, upper) = (result.lower.expect("found"), result.upper.expect("found"));
+        let lower = result.lower.expect("found");
+        let upper = result.upper.expect("found");
         assert!(lower.rate_rps <= 200.0 && upper.rate_rps >= 200.0, "{objective}: {result:?}");
         assert!(result.trials.iter().any(|trial| trial.growth.is_some()), "{result:?}");
     }

@@ -297,7 +297,8 @@ fn si_power(prefix: &str) -> Option<u32> {
 
 /// Reduces a fraction to lowest terms; the denominator is not zero.
 fn reduced(numerator: u128, denominator: u128) -> (u128, u128) {
-    let (mut a, mut b) = (numerator, denominator);
+    let mut a = numerator;
+    let mut b = denominator;
     while b != 0 {
         (a, b) = (b, a % b);
     }
@@ -306,7 +307,8 @@ fn reduced(numerator: u128, denominator: u128) -> (u128, u128) {
 
 impl Kind {
     fn refuse<T>(&self, text: &str, why: impl Into<String>) -> Result<T, ParseError> {
-        let (what, accepted) = (self.what, self.accepted);
+        let what = self.what;
+        let accepted = self.accepted;
         Err(ParseError { text: text.to_owned(), what, why: why.into(), accepted })
     }
 }

@@ -39,7 +39,9 @@ pub fn rate_at_least(rps: f64) -> String {
 pub fn exact_rate(numerator: u64, denominator: u64) -> String {
     // A fraction has as many decimals as its denominator has factors of two or of five, if it has
     // no others.
-    let (mut rest, mut twos, mut fives) = (denominator.max(1), 0, 0);
+    let mut rest = denominator.max(1);
+    let mut twos = 0;
+    let mut fives = 0;
     while rest.is_multiple_of(2) {
         (rest, twos) = (rest / 2, twos + 1);
     }
@@ -223,7 +225,8 @@ impl DurationColumn {
         let Some(high_ns) = high_ns else {
             return self.or_more(low_ns);
         };
-        let (low, high) = (self.print(low_ns, Rounding::Down), self.print(high_ns, Rounding::Up));
+        let low = self.print(low_ns, Rounding::Down);
+        let high = self.print(high_ns, Rounding::Up);
         match (low.rsplit_once(' '), high.rsplit_once(' ')) {
             (Some((low, unit)), Some((bare, same))) if unit == same => {
                 let high = if unit == self.unit.name { bare } else { &high };

@@ -41,7 +41,8 @@ fn handshakes_may_be_cut_at_every_byte() {
     for version in VERSIONS {
         let config = config(version, &identity, None);
         for at in 0.. {
-            let (mut client, mut server) = (client(&insecure()), Server::new(&config));
+            let mut client = client(&insecure());
+            let mut server = Server::new(&config);
             let longest = std::cell::Cell::new(0);
             let cut = |flight: Vec<u8>| {
                 longest.set(longest.get().max(flight.len()));
@@ -65,7 +66,8 @@ fn handshakes_in_fragments_arrive_byte_by_byte() {
         for fragment in [32, 33, 64, 100] {
             let mut config = config(version, &identity, None);
             config.max_fragment_size = Some(fragment);
-            let (mut client, mut server) = (client(&insecure()), Server::new(&config));
+            let mut client = client(&insecure());
+            let mut server = Server::new(&config);
             talk(&mut client, &mut server, single).unwrap();
             server.say(&body(1000));
             assert_eq!(talk(&mut client, &mut server, single).unwrap(), body(1000));
@@ -109,8 +111,8 @@ fn key_updates_pass_unseen() {
 fn output_comes_in_the_order_in_which_it_arose() {
     let identity = Authority::new().sign(&["localhost"], 2000..2100);
     for version in VERSIONS {
-        let (mut client, mut server) =
-            (client(&insecure()), Server::new(&config(version, &identity, None)));
+        let mut client = client(&insecure());
+        let mut server = Server::new(&config(version, &identity, None));
         let mut out = Vec::new();
         while client.is_handshaking() {
             assert!(client.take_output(&mut out));

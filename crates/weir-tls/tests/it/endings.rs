@@ -52,7 +52,8 @@ fn the_client_closes_once() {
 #[test]
 fn closing_within_the_handshake_leaves_only_what_waited() {
     let mut client = client(&insecure());
-    let (mut hello, mut nothing) = (Vec::new(), Vec::new());
+    let mut hello = Vec::new();
+    let mut nothing = Vec::new();
     client.close(&mut hello);
     assert_eq!(hello[0], 0x16, "the ClientHello");
     client.close(&mut nothing);

@@ -7,13 +7,15 @@ use crate::server::{Server, VERSIONS, client, config, insecure, shake};
 
 #[test]
 fn a_certificate_from_the_required_issuer_is_accepted() {
-    let (authority, stranger) = (Authority::new(), Authority::named("another authority"));
+    let authority = Authority::new();
+    let stranger = Authority::named("another authority");
     let server = authority.sign(&["localhost"], 2000..2100);
     for version in VERSIONS {
         let config = config(version, &server, Some(&authority));
         let check = |issuer: &Authority, years, expected: Result<(), &str>| {
             let own = issuer.sign(&["client"], years);
-            let (certificate, key) = (own.certificate_pem.as_bytes(), own.key_pem.as_bytes());
+            let certificate = own.certificate_pem.as_bytes();
+            let key = own.key_pem.as_bytes();
             let identity = ClientIdentity::from_pem(certificate, key).expect("they fit");
             let shown = format!("{identity:?}");
             assert!(!shown.contains("PRIVATE") && !shown.contains(&own.key_pem), "{shown}");
@@ -43,7 +45,8 @@ fn one_file_may_hold_the_chain_and_the_key() {
 fn files_that_hold_no_identity_are_refused_with_the_reason() {
     let own = Authority::new().sign(&["client"], 2000..2100);
     let other = Authority::new().sign(&["other"], 2000..2100);
-    let (certificate, key) = (own.certificate_pem.as_str(), own.key_pem.as_str());
+    let certificate = own.certificate_pem.as_str();
+    let key = own.key_pem.as_str();
     let check = |certificate: &str, key: &str, part: &str, is_of_certificate: bool| {
         let found = ClientIdentity::from_pem(certificate.as_bytes(), key.as_bytes());
         let error: IdentityError = found.expect_err(part);

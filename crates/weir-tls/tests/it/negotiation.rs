@@ -67,7 +67,8 @@ fn a_protocol_is_offered_and_chosen() {
             let mut config = config(version, &identity, None);
             config.alpn_protocols = names(spoken);
             let options = TlsOptions { alpn: names(offered), ..insecure() };
-            let (mut client, mut server) = (client(&options), Server::new(&config));
+            let mut client = client(&options);
+            let mut server = Server::new(&config);
             let result = shake(&mut client, &mut server).map_err(|error| error.code());
             let chosen = result.map(|_| client.negotiated().unwrap().alpn);
             let expected = expected.map(|name| name.map(|name| name.as_bytes().to_vec()));
@@ -104,7 +105,8 @@ fn server_name_indication_is_a_name_and_never_an_address() {
 /// Makes a connection, whose client then receives what the server sends after the handshake.
 /// Returns the kind of its handshake, as both sides see it.
 fn kind(client: &TlsConfig, server: &ServerConfig) -> HandshakeKind {
-    let (mut client, mut server) = (Session::new(client), Server::new(server));
+    let mut client = Session::new(client);
+    let mut server = Server::new(server);
     assert_eq!(client.handshake_kind(), None);
     shake(&mut client, &mut server).expect("nothing is wrong with the server");
     server.say(b"response");
@@ -157,7 +159,8 @@ fn only_what_is_wanted_is_offered() {
     let identity = Authority::new().sign(&["localhost"], 2000..2100);
     let [old, new] = VERSIONS.map(|version| config(version, &identity, None));
     let check = |options: TlsOptions, server: &ServerConfig, expected: Result<&str, &str>| {
-        let (mut client, mut server) = (client(&options), Server::new(server));
+        let mut client = client(&options);
+        let mut server = Server::new(server);
         let result = shake(&mut client, &mut server).map_err(|error| error.code());
         let cipher = result.map(|_| client.negotiated().unwrap().cipher);
         assert_eq!(cipher, expected, "{options:?}");
@@ -174,7 +177,8 @@ fn only_what_is_wanted_is_offered() {
         let ciphers = names.iter().map(|name| (*name).to_owned()).collect();
         TlsOptions { ciphers, ..insecure() }
     };
-    let (aes, chacha) = ("TLS_AES_128_GCM_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305");
+    let aes = "TLS_AES_128_GCM_SHA256";
+    let chacha = "ECDHE-ECDSA-CHACHA20-POLY1305";
     check(ciphers(&[aes, chacha]), &new, Ok(aes));
     let chacha_registered = "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256";
     check(ciphers(&[aes, chacha]), &old, Ok(chacha_registered));

@@ -142,7 +142,8 @@ pub(crate) fn shake(client: &mut Session, server: &mut Server) -> Result<Vec<u8>
 
 /// Returns a client and a server after the handshake.
 pub(crate) fn established(config: &ServerConfig, options: &TlsOptions) -> (Session, Server) {
-    let (mut client, mut server) = (client(options), Server::new(config));
+    let mut client = client(options);
+    let mut server = Server::new(config);
     shake(&mut client, &mut server).expect("nothing is wrong with the server");
     assert!(!client.is_handshaking());
     (client, server)

@@ -264,7 +264,8 @@ mod tests {
     #[test]
     fn values_are_printed_with_their_unit() {
         assert_eq!(condition("errors > 5%").in_words(&[0.25]), Unit::Share.print(0.25));
-        let (low, high) = (Unit::Nanoseconds.print(1e9), Unit::Nanoseconds.print(3e9));
+        let low = Unit::Nanoseconds.print(1e9);
+        let high = Unit::Nanoseconds.print(3e9);
         let found = condition("p99 > 1s for 3s").in_words(&[1e9, 3e9, 2e9]);
         assert_eq!(found, format!("{low} to {high}"));
     }

@@ -35,7 +35,9 @@ impl<'t> Condition<'t> {
 /// Splits a text at each word `and`, unless it is in a name: there is no comparison between the
 /// condition's start and the word, and the name ends behind it.
 pub fn split_conditions(text: &str) -> Vec<&str> {
-    let (mut conditions, mut start, mut end) = (Vec::new(), 0, 0);
+    let mut conditions = Vec::new();
+    let mut start = 0;
+    let mut end = 0;
     for word in text.split_inclusive(char::is_whitespace) {
         let at = end;
         end += word.len();

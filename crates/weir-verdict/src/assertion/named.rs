@@ -84,7 +84,8 @@ impl NamedMetric {
         let scope = self.scope(document);
         let estimate = scope.and_then(|scope| estimate(&self.scoped.metric, &scope));
         let estimate = estimate.map_err(|missing| missing.why)?;
-        let (value, client) = (estimate.value, estimate.client_ns.unwrap_or(0) as f64);
+        let value = estimate.value;
+        let client = estimate.client_ns.unwrap_or(0) as f64;
         let (low, high) = match estimate.bound {
             Bound::Exact => (value, value),
             Bound::Upper => ((value - client).max(0.0), value),

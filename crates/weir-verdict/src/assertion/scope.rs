@@ -189,6 +189,7 @@ fn slices(index: usize, document: &Document) -> Vec<SliceEntry> {
 fn share(slice: &SliceEntry, place: usize) -> SliceEntry {
     let NamedSlice { ok, not_ok, completed, good, .. } =
         slice.named.get(place).cloned().unwrap_or_default();
-    let (start_s, end_s) = (slice.start_s, slice.end_s);
+    let start_s = slice.start_s;
+    let end_s = slice.end_s;
     SliceEntry { start_s, end_s, ok, not_ok, completed, good, ..SliceEntry::default() }
 }

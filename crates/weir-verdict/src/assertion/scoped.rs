@@ -102,7 +102,8 @@ impl NamedRequests {
         let planned =
             number.parse().ok().filter(|number| (1..=plan.load.stage_count()).contains(number));
         let stage = planned.map(|number: usize| number - 1).ok_or_else(|| {
-            let (shown, stages) = (brief(number), plan.load.stage_count());
+            let shown = brief(number);
+            let stages = plan.load.stage_count();
             let noun = if stages == 1 { "stage" } else { "stages" };
             format!("there is no 'stage {shown}': the load has {stages} {noun}")
         })?;
@@ -111,7 +112,8 @@ impl NamedRequests {
         let with = plan.list.as_ref().map_or(&[][..], |list| &list.with_intervals);
         let place = with.iter().position(|with| usize::from(*with) == index);
         let place = place.ok_or_else(|| {
-            let (shown, count) = (brief(inner), with.len());
+            let shown = brief(inner);
+            let count = with.len();
             format!(
                 "'{shown}' is not counted by stage: only the {count} names with the greatest \
                  weights are"

@@ -235,7 +235,8 @@ fn tail_of_messages(
     limit_ns: Option<u64>,
 ) -> SliceTail {
     let of = |ok: &Histogram, not_ok: &Histogram| {
-        let (ok, not_ok) = (ok.clone(), not_ok.clone());
+        let ok = ok.clone();
+        let not_ok = not_ok.clone();
         tail(&SliceEntry { ok, not_ok, ..SliceEntry::default() }, limit_ns)
     };
     match metric {
@@ -260,7 +261,8 @@ fn all_beyond(slice: &SliceEntry) -> SliceTail {
 
 /// Counts the requests of a slice, and those that failed or took longer than `limit_ns`.
 fn tail(slice: &SliceEntry, limit_ns: Option<u64>) -> SliceTail {
-    let (ok, failed) = (slice.ok.count(), slice.not_ok.count());
+    let ok = slice.ok.count();
+    let failed = slice.not_ok.count();
     let slow = limit_ns.map_or(0, |limit_ns| {
         let limit = bucket_of(limit_ns.min(HIGHEST_NS));
         let beyond = slice.ok.buckets().filter(|(bucket, _)| *bucket > limit);

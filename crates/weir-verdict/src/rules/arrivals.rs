@@ -99,7 +99,8 @@ fn largest(counted: Result<&DeparturesSection, &'static str>, remedy: &str) -> R
         Ok(departures) => departures,
         Err(why) => return measure.unknown(why),
     };
-    let (largest, planned) = (departures.largest_ms, departures.planned_largest_ms);
+    let largest = departures.largest_ms;
+    let planned = departures.planned_largest_ms;
     let limit = BURST_MORE + BURST_FACTOR * f64::from(planned);
     let evidence = format!(
         "{} requests were sent within 1 ms, planned {}",

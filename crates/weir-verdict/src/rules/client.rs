@@ -69,7 +69,8 @@ fn client_overhead(document: &Document) -> Rule {
 }
 
 fn overhead_in_words(of: &ClientOverhead) -> String {
-    let (ns, client_ns) = (units::duration(of.ns), units::duration(of.client_ns));
+    let ns = units::duration(of.ns);
+    let client_ns = units::duration(of.client_ns);
     format!("{client_ns} of the {ns} p{}, {}", of.p, units::percent(of.share))
 }
 

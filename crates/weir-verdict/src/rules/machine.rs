@@ -257,7 +257,8 @@ fn of_threads(document: &Document) -> Option<Lost> {
     });
     let (ns, at_ns, who) = of_worker.chain(of_program).max_by_key(|gap| gap.0)?;
     let left_ns = ((document.throughput.window_s * 1e9) as u64).saturating_sub(at_ns);
-    let (length, at) = (units::duration(ns), units::duration(at_ns));
+    let length = units::duration(ns);
+    let at = units::duration(at_ns);
     Some(Lost {
         at_ns: at_ns as i64,
         ns,
@@ -278,7 +279,8 @@ fn of_program(document: &Document) -> Option<Lost> {
     };
     // A stop that ends just after t0 is found by its whole length.
     let ns = stops.effective_ns.max(stops.longest_ns);
-    let (whole, longest) = (units::duration(ns), units::duration(stops.longest_ns));
+    let whole = units::duration(ns);
+    let longest = units::duration(stops.longest_ns);
     let evidence = match stops.count {
         1 => format!("weir could not run for {whole}, {place}"),
         count => format!(

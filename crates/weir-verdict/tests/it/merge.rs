@@ -345,7 +345,8 @@ proptest! {
 
     #[test]
     fn merging_two_halves_is_assembling_both(one in requests(), two in requests()) {
-        let (one, two) = (measurements(0, &one), measurements(1, &two));
+        let one = measurements(0, &one);
+        let two = measurements(1, &two);
         let mut whole = whole(&one, &two);
         let halves = [parts(1, 2, one), parts(2, 2, two)].map(|half| {
             sent(&weir_verdict::assemble(half).expect("it adds up"))

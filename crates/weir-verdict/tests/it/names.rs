@@ -28,7 +28,8 @@ fn count(measured: &mut Measurements, (index, request): &Named) {
     let counts = &mut measured.names[*index];
     let share = measured.slices[slice].named.get_mut(*index);
     counts.planned += 1;
-    let (response, service) = (&mut counts.response_time, &mut counts.service_time);
+    let response = &mut counts.response_time;
+    let service = &mut counts.service_time;
     let (response, service) = match end {
         End::Ok => {
             counts.outcomes.ok += 1;

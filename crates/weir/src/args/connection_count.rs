@@ -13,7 +13,8 @@ pub(super) fn connections(text: &str) -> Result<ConnectionLoad> {
     let number = |text: &str| {
         positive(text).context("it is no number or A..B, a range of them, as in 10..1000")
     };
-    let (first, most) = (number(first)?, number(most)?);
+    let first = number(first)?;
+    let most = number(most)?;
     ensure!(first <= most, "the range ends below its start: give the smaller number first");
     Ok(match first == most {
         true => ConnectionLoad::Fixed(first),

@@ -16,9 +16,11 @@ use super::wrong::wrong;
 /// Returns `error`, or one of ours: a flag that is repeated or abbreviated, or that another tool
 /// has.
 pub(super) fn explain(error: clap::Error, argv: &[OsString], root: &Command) -> clap::Error {
-    let (words, root) = (flag_words(argv), &built(root));
+    let words = flag_words(argv);
+    let root = &built(root);
     let text = |kind| context(&error, kind);
-    let (flag, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
+    let flag = text(ContextKind::InvalidArg);
+    let value = text(ContextKind::InvalidValue);
     if error.kind() == ErrorKind::ArgumentConflict && flag == text(ContextKind::PriorArg) {
         return given_twice(without_value(&flag));
     }
@@ -154,7 +156,8 @@ fn of_abbreviated(flag: &str, words: &[&str], root: &Command) -> Option<String> 
 /// # Errors
 /// When a number follows `-q`.
 pub(super) fn check_quiet(argv: &[OsString], root: &Command) -> Result<(), clap::Error> {
-    let (words, root) = (flag_words(argv), &built(root));
+    let words = flag_words(argv);
+    let root = &built(root);
     let mut pairs = words.windows(2);
     let number = pairs.find_map(|pair| {
         let (last, rest) = cluster(pair[0], root).last()?;

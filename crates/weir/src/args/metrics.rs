@@ -13,7 +13,8 @@ impl FromStr for MetricList {
 
     /// Parses `p99,rate`. A comma within a name separates nothing: `GET /a,b: p99,rate`.
     fn from_str(text: &str) -> Result<MetricList, AssertionError> {
-        let (mut metrics, mut rest) = (Vec::new(), text);
+        let mut metrics = Vec::new();
+        let mut rest = text;
         loop {
             let (metric, end) = first(rest)?;
             metrics.push(metric);

@@ -266,7 +266,8 @@ const VALUE_MAX_BYTES: usize = 40;
 
 /// Inserts the value into the placeholders of `then`, if weir accepts it there.
 fn filled(then: &str, value: Option<&str>) -> String {
-    let (mut text, mut rest) = (String::new(), then);
+    let mut text = String::new();
+    let mut rest = then;
     while let Some((before, (name, after))) =
         rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
     {

@@ -22,7 +22,9 @@ pub(super) fn pin(text: &str) -> Result<Pin, String> {
         let (range, step) = part.split_once(':').unwrap_or((part, "1"));
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
-        let (first, last, step) = (number(first)?, number(last)?, number(step)?);
+        let first = number(first)?;
+        let last = number(last)?;
+        let step = number(step)?;
         if last < first || step == 0 {
             return Err(wrong());
         }

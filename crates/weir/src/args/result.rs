@@ -133,7 +133,8 @@ impl ResultArgs {
     /// The form in which the document is printed.
     pub(crate) fn form(&self) -> PrintForm {
         let VerdictArgs { no_verdict, rules, verbose, .. } = self.verdict;
-        let (spectrum, verdict) = (self.output.latency, !no_verdict);
+        let spectrum = self.output.latency;
+        let verdict = !no_verdict;
         let options = TextOptions { spectrum, verdict, rules, verbose, ..TextOptions::default() };
         PrintForm { format: self.output.files.format(self.output.format), options }
     }

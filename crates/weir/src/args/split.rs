@@ -14,7 +14,8 @@ pub(super) fn split(
     study: &Command,
     run: &Command,
 ) -> (Vec<OsString>, Vec<OsString>) {
-    let (mut of_study, mut of_run) = (Vec::new(), Vec::new());
+    let mut of_study = Vec::new();
+    let mut of_run = Vec::new();
     // Words without a flag that the study takes, before the words of the runs.
     let mut own = study.get_positionals().filter(|arg| !arg.is_last_set()).count();
     let mut end = 0;
@@ -91,7 +92,8 @@ fn pieces<'c>(
     study: Option<&'c Command>,
     run: &'c Command,
 ) -> Vec<WordPiece<'c>> {
-    let (mut pieces, mut at) = (Vec::new(), 0);
+    let mut pieces = Vec::new();
+    let mut at = 0;
     while let Some(word) = words.get(at).filter(|word| *word != "--") {
         let mut piece = WordPiece::of(word, study, run);
         let count = piece.words.len();

@@ -111,7 +111,8 @@ pub(super) fn confidence(text: &str) -> Result<f64> {
 /// Parses `2/3`: part 2 of 3.
 pub(super) fn part(text: &str) -> Result<Part> {
     let (index, count) = text.split_once('/').context("must be K/N, such as 2/3: part 2 of 3")?;
-    let (index, count) = (positive(index)?, positive(count)?);
+    let index = positive(index)?;
+    let count = positive(count)?;
     let part = Part::new(index, count);
     part.with_context(|| format!("must lie between 1/{count} and {count}/{count}"))
 }

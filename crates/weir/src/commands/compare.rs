@@ -28,7 +28,8 @@ const METRICS: [&str; 7] = ["rate", "p50", "p90", "p99", "p99.9", "mean", "error
 /// # Errors
 /// When a file cannot be read.
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
-    let (exports, format) = (args.result_files.exports(), args.result_files.format(args.format));
+    let exports = args.result_files.exports();
+    let format = args.result_files.format(args.format);
     let interrupts = SignalState::await_signals()?;
     let read: Vec<_> = args.files.iter().map(|file| ("the file", file.as_path())).collect();
     let exports = ExportFiles::at(exports, &read, &interrupts.temporaries)?;
@@ -48,7 +49,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
         metrics: names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
         threshold: args.threshold,
     };
-    let (a, b): (Vec<_>, Vec<_>) = (base.iter().collect(), new.iter().collect());
+    let a: Vec<_> = base.iter().collect();
+    let b: Vec<_> = new.iter().collect();
     let comparison = compare_sets(&question, &a, &b, [base_name, new_name]);
     let undecided = args.fail_on == Some(FailOn::Undecided);
     let findings = Findings::of(Source::Comparison(&comparison, Some([first, other])))

@@ -30,7 +30,8 @@ pub(crate) fn run(spec: &RunSpec, row: Option<u64>) -> Result<ExitCode> {
 fn text(trace: &ExchangeTrace) -> String {
     let mut text = marked('>', &trace.request) + &marked('<', &trace.response);
     for TracedMessage { at_ns, is_sent, text: content } in &trace.messages {
-        let (mark, at) = (if *is_sent { '>' } else { '<' }, units::duration(*at_ns));
+        let mark = if *is_sent { '>' } else { '<' };
+        let at = units::duration(*at_ns);
         let mut lines = content.lines();
         let first = printable(lines.next().unwrap_or_default()).into_owned();
         let _infallible = writeln!(text, "{}", format!("{mark} {at:>10}  {first}").trim_end());

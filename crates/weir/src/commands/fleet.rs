@@ -44,7 +44,8 @@ fn init(args: &FleetInitArgs) -> Result<ExitCode> {
     plan.make(&args.directory)?;
     let directory = terminal::shown(&args.directory);
     let host = args.host.first().map_or("localhost", String::as_str);
-    let (count, first) = (agents.len(), &agents[0]);
+    let count = agents.len();
+    let first = &agents[0];
     terminal::print(|out| {
         writeln!(
             out,
@@ -102,7 +103,8 @@ fn status(bus: &BusArgs) -> Result<ExitCode> {
 
 fn agent_line(agent: &AgentPresence) -> String {
     let AgentPresence { name, facts, run } = agent;
-    let (name, run) = (printable(name), printable(run.as_deref().unwrap_or("unknown")));
+    let name = printable(name);
+    let run = printable(run.as_deref().unwrap_or("unknown"));
     match facts {
         Some(AgentFacts { cpus, version, .. }) => {
             format!("agent {name}   free   {cpus} CPUs   weir {}", printable(version))
@@ -113,7 +115,8 @@ fn agent_line(agent: &AgentPresence) -> String {
 
 fn run_line(kept: &KeptRun) -> String {
     let KeptRun { run, begun_unix_ns, agents } = kept;
-    let (run, agents) = (printable(run), agents.join(", "));
+    let run = printable(run);
+    let agents = agents.join(", ");
     match begun_unix_ns {
         None => format!("run {run}   not begun"),
         Some(ns) => {

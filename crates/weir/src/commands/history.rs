@@ -77,7 +77,8 @@ fn trend(args: &TrendArgs, history: &History) -> Result<()> {
     let default = || ["p50", "p99", "rate"].map(|name| name.parse().expect("a metric")).to_vec();
     let given = MetricList::all(&args.metrics);
     let metrics = if given.is_empty() { default() } else { given };
-    let (exports, format) = (args.result_files.exports(), args.result_files.format(args.format));
+    let exports = args.result_files.exports();
+    let format = args.result_files.format(args.format);
     let interrupts = SignalState::await_signals()?;
     let trend = Trend::load(history, &args.name, args.tag.as_ref(), &metrics)?;
     let rows = args.count as usize;

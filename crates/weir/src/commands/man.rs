@@ -62,7 +62,8 @@ fn roff(command: &Command) -> io::Result<Vec<u8>> {
     let man = Man::new(with_usage(command));
     let mut out = Vec::new();
     // clap_mangen leaves an empty date out, and the fields after it would move.
-    let (title, version) = (name(command).to_uppercase(), env!("CARGO_PKG_VERSION"));
+    let title = name(command).to_uppercase();
+    let version = env!("CARGO_PKG_VERSION");
     writeln!(out, ".TH \"{title}\" 1 \"\" \"weir {version}\" \"User Commands\"")?;
     man.render_name_section(&mut out)?;
     man.render_synopsis_section(&mut out)?;

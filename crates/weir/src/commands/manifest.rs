@@ -270,8 +270,8 @@ fn check_part(
     agents: u32,
 ) -> Result<()> {
     let plan = LocalRunner::dry_run(spec)?;
-    let (window_ns, around_ns) =
-        (plan.load.length_ns(), plan.load.warmup.span_ns + plan.drain_limit_ns());
+    let window_ns = plan.load.length_ns();
+    let around_ns = plan.load.warmup.span_ns + plan.drain_limit_ns();
     let longest_ns = window_ns.map(|ns| ns.saturating_add(around_ns));
     if let Some(ns) = longest_ns.filter(|ns| *ns > args.deadline) {
         bail!(

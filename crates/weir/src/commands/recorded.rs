@@ -51,7 +51,8 @@ pub(crate) fn check_same(
     let mut found = changed_inputs(&document.run.inputs, prepared.inputs());
     let is_same = document.run.plan_sha256.as_ref() == Some(&prepared.plan_sha256());
     if !is_same {
-        let (recorded, planned) = (json(&document.plan, changed)?, json(prepared.plan(), changed)?);
+        let recorded = json(&document.plan, changed)?;
+        let planned = json(prepared.plan(), changed)?;
         let plans = weir_study::differences(&recorded, &planned);
         found.extend(plans.into_iter().map(|text| format!("plan.{text}")));
     }

@@ -92,7 +92,8 @@ type PlanChange = (&'static [&'static str], String);
 /// Changes the load, and adds the facts.
 fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<PlanChange> {
     spec.watch.notes.extend(args.notes.iter().cloned());
-    let (load, mut changes) = (&mut spec.load, Vec::<PlanChange>::new());
+    let load = &mut spec.load;
+    let mut changes = Vec::<PlanChange>::new();
     if let Some(rate) = args.rate {
         let arrivals = load.arrivals().unwrap_or(Arrivals::Uniform);
         let recorded = load.rate().map_or("a closed loop".to_owned(), |it| it.to_string());
@@ -102,7 +103,8 @@ fn change(spec: &mut RunSpec, args: &ChangeArgs) -> Vec<PlanChange> {
     }
     if let Some(connections) = args.connections {
         let recorded = std::mem::replace(&mut load.connections, connections.into());
-        let (new, old) = (units::count(connections.into()), units::count(recorded.count().into()));
+        let new = units::count(connections.into());
+        let old = units::count(recorded.count().into());
         let text = format!("{new} connections in the place of {old}");
         changes.push((&["/load/connections", "/threads"], text));
     }

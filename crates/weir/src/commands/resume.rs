@@ -52,7 +52,8 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
     check_commands(&study, args)?;
     check_rows(&study, settings.rows)?;
     weir_study::reopen(&mut study);
-    let (mut variants, mut redacted) = (Vec::new(), 0);
+    let mut variants = Vec::new();
+    let mut redacted = 0;
     for (index, cell) in (0..).zip(&study.cells) {
         let mut spec = recorded::spec_of(cell.spec.as_ref(), Some(&cell.words))
             .with_context(|| format!("{} cannot be resumed", shown(&args.file)))?;

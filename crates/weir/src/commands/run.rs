@@ -174,7 +174,8 @@ fn report(
     files: Files,
     (summary, saving, lines): (&StepSummary, Option<&Saving>, Option<&Lines>),
 ) -> Result<ExitCode> {
-    let (verdict, strict) = (&args.verdict, args.verdict.strict);
+    let verdict = &args.verdict;
+    let strict = args.verdict.strict;
     finished.document.assertions =
         judged(&verdict.assertions, verdict.assert_confidence, &finished.document);
     // Files first, because standard output may be closed, or nothing may read it.

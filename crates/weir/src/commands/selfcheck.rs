@@ -40,7 +40,8 @@ pub(crate) fn run(args: &RunArgs, spec: &RunSpec) -> Result<ExitCode> {
 /// The noise floor as a table.
 fn table(floor: &NoiseFloor) -> String {
     let SelfcheckSection { rate, connections, threads, service_time, send_lag, .. } = floor.section;
-    let (rate, io) = (rate.to_string(), floor.io);
+    let rate = rate.to_string();
+    let io = floor.io;
     let row = |name, p50_ns, p99_ns| {
         format!("  {name:10}{:>12}{:>12}\n", units::duration(p50_ns), units::duration(p99_ns))
     };

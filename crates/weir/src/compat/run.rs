@@ -70,7 +70,8 @@ fn report(
         print(|out| dialect::write_results(dialect, figures, &args.blocks, out))?;
     }
     let reported = file.map_or(Ok(()), |file| {
-        let (spectrum, verdict) = (args.blocks.latency, is_judged);
+        let spectrum = args.blocks.latency;
+        let verdict = is_judged;
         let options = TextOptions { spectrum, verdict, ..TextOptions::default() };
         file.write(|mut out| text::write(&finished.document, &options, &mut out))
     });

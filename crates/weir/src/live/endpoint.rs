@@ -112,7 +112,8 @@ impl LiveEndpoint {
             if self.clients.len() == CLIENTS_MAX {
                 self.clients.pop_front().into_iter().for_each(Client::close);
             }
-            let (address, until) = (peer.ip(), now + PATIENCE);
+            let address = peer.ip();
+            let until = now + PATIENCE;
             self.clients.push_back(Client { stream, address, head: Vec::new(), until });
         }
     }
@@ -120,7 +121,8 @@ impl LiveEndpoint {
     /// Sends the response to a client, and closes its connection. A response fits the socket's
     /// buffer, so that this seldom waits.
     fn respond(&self, mut client: Client) {
-        let (mut stage, is_foreign) = (None, self.is_on_loopback && client.is_foreign());
+        let mut stage = None;
+        let is_foreign = self.is_on_loopback && client.is_foreign();
         let response = match is_foreign {
             true => refusal("421 Misdirected Request", "", "the Host must be localhost"),
             false => response(&client.head, || {
@@ -270,7 +272,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("it is bound");
-        let (totals, scrapers) = (SharedTotals::default(), Scrapers::default());
+        let totals = SharedTotals::default();
+        let scrapers = Scrapers::default();
         let clients = VecDeque::new();
         (LiveEndpoint { listener, clients, totals, scrapers, is_on_loopback: true }, address)
     }

@@ -104,7 +104,8 @@ fn client(frames: &RecentFrames, page: &mut MetricsPage) {
 
 /// Counters since the start of the load. They grow once per second.
 fn counters(totals: &Totals, page: &mut MetricsPage) {
-    let (sent, completed) = (totals.sent as f64, totals.completed as f64);
+    let sent = totals.sent as f64;
+    let completed = totals.completed as f64;
     page.single("weir_live_requests_sent_total", "counter", "Requests sent", sent);
     page.single("weir_live_responses_total", "counter", "Complete responses", completed);
     let help = "Requests without success, by their outcome; bad responses are complete ones";

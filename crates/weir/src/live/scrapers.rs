@@ -92,7 +92,8 @@ impl Scraper {
 impl Scrapers {
     /// Notes a scrape; `has_end` if it had the end of the load.
     pub(super) fn seen(&self, address: IpAddr, agent: Option<&str>, has_end: bool, now: Instant) {
-        let (mut scrapers, agent) = (self.lock(), agent.unwrap_or_default());
+        let mut scrapers = self.lock();
+        let agent = agent.unwrap_or_default();
         let known = scrapers.iter().position(|one| one.address == address && one.agent == agent);
         match known {
             Some(index) => {
@@ -110,7 +111,9 @@ impl Scrapers {
             }
             None if scrapers.len() < SCRAPERS_MAX => {
                 let agent = agent.to_owned();
-                let (last_at, intervals, ends) = (now, Vec::new(), usize::from(has_end));
+                let last_at = now;
+                let intervals = Vec::new();
+                let ends = usize::from(has_end);
                 scrapers.push(Scraper { address, agent, last_at, intervals, ends });
             }
             None => {}
@@ -156,7 +159,8 @@ mod tests {
 
     #[test]
     fn a_scraper_is_awaited_for_two_of_its_intervals() {
-        let (scrapers, begun) = (Scrapers::default(), Instant::now());
+        let scrapers = Scrapers::default();
+        let begun = Instant::now();
         let at = |ms: u64| begun + Duration::from_millis(ms);
         let until = |index: usize, now: Instant| scrapers.lock()[index].until(now);
         let see = |agent, ms, has_end| scrapers.seen(ADDRESS, agent, has_end, at(ms));
@@ -178,7 +182,8 @@ mod tests {
     /// Two Prometheus behind one address scrape every 5 s, the second 1 s after the first.
     #[test]
     fn two_scrapers_that_look_alike_both_see_the_end() {
-        let (scrapers, begun) = (Scrapers::default(), Instant::now());
+        let scrapers = Scrapers::default();
+        let begun = Instant::now();
         let at = |ms: u64| begun + Duration::from_millis(ms);
         let see = |ms, has_end| scrapers.seen(ADDRESS, Some("Prometheus"), has_end, at(ms));
         [0, 1_000, 5_000, 6_000, 10_000, 11_000].into_iter().for_each(|ms| see(ms, false));
@@ -193,7 +198,8 @@ mod tests {
     /// Three scrape every 6 s, the second 1 s and the third 3 s after the first.
     #[test]
     fn three_scrapers_that_look_alike_all_see_the_end() {
-        let (scrapers, begun) = (Scrapers::default(), Instant::now());
+        let scrapers = Scrapers::default();
+        let begun = Instant::now();
         let at = |ms: u64| begun + Duration::from_millis(ms);
         let see = |ms, has_end| scrapers.seen(ADDRESS, Some("Prometheus"), has_end, at(ms));
         for ms in [0, 1_000, 3_000, 6_000, 7_050, 9_000, 12_000] {
@@ -212,7 +218,8 @@ mod tests {
 
     #[test]
     fn the_wait_ends_when_each_scraper_has_seen_the_end() {
-        let (scrapers, now) = (Scrapers::default(), Instant::now());
+        let scrapers = Scrapers::default();
+        let now = Instant::now();
         let mut announced = None;
         scrapers.await_last(&Interrupts::default(), |span| announced = Some(span));
         assert_eq!(announced, None, "without a scraper");

@@ -50,7 +50,8 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
     let state = |count| sum(vec![times.count(count)], false);
     let gauge = |value| ("gauge", json!({ "dataPoints": [times.at_now(value)] }));
     let frame = &totals.frames.latest;
-    let (backlog, open) = (state(frame.backlog), state(frame.open_connections));
+    let backlog = state(frame.backlog);
+    let open = state(frame.open_connections);
     let in_flight = state(frame.in_flight);
     let failed = "Requests without success; bad responses are complete ones";
     let failures = sum(failures(totals, times), true);

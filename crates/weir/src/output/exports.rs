@@ -77,7 +77,8 @@ impl Export {
         if !is_rows && (other.is_none() || extension == self.format.extension) {
             return Ok(self);
         }
-        let (name, own) = (self.format.name, self.format.extension);
+        let name = self.format.name;
+        let own = self.format.extension;
         let path = shown(&self.path);
         Err(format!(
             "{name} does not go into a .{extension} file: name it .{own}, or use -o {path}"

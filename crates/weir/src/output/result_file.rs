@@ -90,7 +90,8 @@ impl ResultFile {
             shown(path)
         );
         ensure!(!path.is_dir(), "{flag} {} is a directory: give a file name", shown(path));
-        let (name, temporaries) = (path.to_string_lossy().into_owned(), temporaries.clone());
+        let name = path.to_string_lossy().into_owned();
+        let temporaries = temporaries.clone();
         let pipe = Pipe::at(flag, path, &temporaries.interrupts)?;
         if path.starts_with("/dev") || fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             let path = path.to_owned();

@@ -38,7 +38,8 @@ pub(super) fn view(frame: &mut Frame, view: &View) {
         20..32 => 3,
         _ => 6,
     };
-    let (state, columns) = (view.state, area.width);
+    let state = view.state;
+    let columns = area.width;
     // A closed loop sends when it can: it has no send lag.
     let lag = u16::from(state.planned.is_some());
     let messages = figures::messages(view, columns);
@@ -418,7 +419,8 @@ mod tests {
 
     #[test]
     fn every_size_and_state_can_be_drawn() {
-        let (full, empty) = (state(), State::default());
+        let full = state();
+        let empty = State::default();
         for state in [&full, &empty] {
             for size in [(60, 16), (61, 17), (80, 20), (300, 100), (1_000, 16)] {
                 let view =

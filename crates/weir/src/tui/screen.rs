@@ -208,7 +208,8 @@ pub(super) fn has_terminal() -> bool {
 
 /// Returns the terminal that is drawn on: standard error, as for the progress line, if it is one.
 fn terminal() -> io::Result<File> {
-    let (stdout, stderr) = (io::stdout(), io::stderr());
+    let stdout = io::stdout();
+    let stderr = io::stderr();
     let output = if stderr.is_terminal() { stderr.as_fd() } else { stdout.as_fd() };
     Ok(File::from(output.try_clone_to_owned()?))
 }

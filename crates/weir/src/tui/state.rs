@@ -193,14 +193,16 @@ mod tests {
     fn interval(start_s: i64, completed: u64) -> Interval {
         let mut latency = weir_result::Tally::new();
         latency.record_times(1_000_000 * start_s.unsigned_abs().max(1), completed as u32);
-        let (start_ns, length_ns) = (start_s * SECOND as i64, SECOND);
+        let start_ns = start_s * SECOND as i64;
+        let length_ns = SECOND;
         let latency = latency.take_sparse();
         Interval { start_ns, length_ns, completed, bad: 1, latency, ..Interval::default() }
     }
 
     #[test]
     fn the_warm_up_counts_until_the_window_begins() {
-        let (plan, mut state) = (plan(), State::of(&plan()));
+        let plan = plan();
+        let mut state = State::of(&plan);
         assert_eq!(
             (state.target.as_str(), state.phase.as_str()),
             ("http://localhost/a", "connecting")
@@ -243,7 +245,8 @@ mod tests {
 
     #[test]
     fn silence_is_counted_while_requests_are_in_flight() {
-        let (plan, mut state) = (plan(), State::of(&plan()));
+        let plan = plan();
+        let mut state = State::of(&plan);
         let mut silence = |quarter: i64, completed, in_flight| {
             let at_ns = Some(quarter * SECOND as i64 / 4);
             state.frame(&plan, &Frame { at_ns, completed, in_flight, ..Frame::default() });

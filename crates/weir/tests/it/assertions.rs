@@ -14,7 +14,8 @@ use AssertionOutcome::{Fail, Pass};
 /// Runs a hundred requests with these assertions, and evaluates them on the document once more.
 fn check(claims: &[(&str, AssertionOutcome)], code: i32) {
     let directory = Directory::new();
-    let (document, junit) = (directory.file("run.json"), directory.file("run.xml"));
+    let document = directory.file("run.json");
+    let junit = directory.file("run.xml");
     let server = Raw::answering(OK);
     let url = server.url();
     let claimed: Vec<&str> = claims.iter().flat_map(|(claim, _)| ["--assert", claim]).collect();
@@ -54,7 +55,8 @@ fn only_what_holds_ends_well() {
 #[test]
 fn what_is_asserted_of_a_document_replaces_what_was() {
     let directory = Directory::new();
-    let (document, junit) = (directory.file("run.json"), directory.file("run.xml"));
+    let document = directory.file("run.json");
+    let junit = directory.file("run.xml");
     let server = Raw::answering(OK);
     let words = ["--assert", "errors > 50%", "-q", "-o", &document, &server.url()];
     assert_eq!(weir("--no-verdict -n 100", &words).code(), 3);
@@ -73,7 +75,8 @@ fn a_report_without_assertions_has_no_junit() {
     let document = directory.file("run.json");
     let server = Raw::answering(OK);
     assert_eq!(weir("--no-verdict -n 10", &["-q", "-o", &document, &server.url()]).code(), 0);
-    let (file, url) = (directory.file("run.xml"), server.url());
+    let file = directory.file("run.xml");
+    let url = server.url();
     for (command, words) in [
         ("report", &["--junit", &file, &document][..]),
         ("report", &["--format", "junit", &document]),

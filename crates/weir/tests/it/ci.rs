@@ -213,7 +213,8 @@ fn the_action_runs_repeats_and_compares() {
 fn the_action_builds_weir_where_there_is_none() {
     let server = Serve::start(&[]);
     let job = Job::new(&server, ["url", "args"]);
-    let (bin, log) = (job.directory.file("bin"), job.directory.file("log"));
+    let bin = job.directory.file("bin");
+    let log = job.directory.file("log");
     fs::create_dir(&bin).expect("a directory");
     let cargo = format!("#!/bin/sh\nprintf '%s\\n' $PWD $@ > {log}\nln -s {WEIR} {bin}/weir\n");
     fs::write(format!("{bin}/cargo"), cargo).expect("a file");
@@ -284,7 +285,8 @@ fn with_summary(summary: Option<&str>, words: &[&str]) -> Output {
 
 #[test]
 fn without_a_summary_nothing_is_sent() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     let url = server.url();
     let history = directory.file("history.db");
     let saved = weir(BRIEF, &["--save", "a", "--history", &history, &url]);
@@ -319,8 +321,10 @@ fn without_a_summary_nothing_is_sent() {
 
 #[test]
 fn a_document_on_standard_output_stays_one() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
-    let (summary, url) = (directory.file("summary.md"), server.url());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
+    let summary = directory.file("summary.md");
+    let url = server.url();
     fs::write(&summary, "before\n").expect("a file");
     let run = ["-n100", "-c2", "--warmup", "0", "--assert", "rate > 100M", "--github", &url];
     let output = with_summary(Some(&summary), &[&["-o", "-"], &run[..]].concat());
@@ -344,9 +348,12 @@ fn a_document_on_standard_output_stays_one() {
 /// Each command appends its report, and annotates its result.
 #[test]
 fn searches_resumed_studies_repeated_runs_and_trends_are_published() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
-    let (summary, url) = (directory.file("summary.md"), server.url());
-    let (kept, run) = (directory.file("search.json"), directory.file("run.json"));
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
+    let summary = directory.file("summary.md");
+    let url = server.url();
+    let kept = directory.file("search.json");
+    let run = directory.file("run.json");
     let history = directory.file("history.db");
     let brief: Vec<&str> = BRIEF.split_whitespace().collect();
     let search = ["search", "p50 < 2s and errors < 50%", "--max-rate", "100", "--no-settle"];
@@ -379,8 +386,10 @@ fn searches_resumed_studies_repeated_runs_and_trends_are_published() {
 
 #[test]
 fn a_full_summary_is_reported_and_not_truncated() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
-    let (summary, url) = (directory.file("summary.md"), server.url());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
+    let summary = directory.file("summary.md");
+    let url = server.url();
     let full = "x".repeat((1 << 20) - 10);
     fs::write(&summary, &full).expect("a file");
     let words = ["-n100", "-c2", "--warmup", "0", "-q", "--github", &url];
@@ -393,10 +402,13 @@ fn a_full_summary_is_reported_and_not_truncated() {
 /// A slow variant on a busy machine is slower, or its bounds leave that undecided.
 #[test]
 fn a_verdict_is_an_error_if_it_fails_the_job() {
-    let (fast, slow) = (Serve::start(&[]), Serve::start(&["--delay", "20ms"]));
+    let fast = Serve::start(&[]);
+    let slow = Serve::start(&["--delay", "20ms"]);
     let directory = Directory::new();
-    let (summary, kept) = (directory.file("summary.md"), directory.file("ab.json"));
-    let (a, b) = (fast.url(), slow.url());
+    let summary = directory.file("summary.md");
+    let kept = directory.file("ab.json");
+    let a = fast.url();
+    let b = slow.url();
     let brief: Vec<&str> = BRIEF.split_whitespace().collect();
     let ab = ["ab", "--pairs", "6", "--no-settle", "-o", &kept, "--github", "-a", &a, "-b", &b];
     let words = [&ab[..], &brief].concat();
@@ -419,9 +431,11 @@ fn a_verdict_is_an_error_if_it_fails_the_job() {
 /// study finds out by a time, or says that it is open. It must not pass.
 #[test]
 fn a_server_three_times_as_slow_never_passes() {
-    let (fast, slow) = (Serve::start(&["--delay", "1ms"]), Serve::start(&["--delay", "3ms"]));
+    let fast = Serve::start(&["--delay", "1ms"]);
+    let slow = Serve::start(&["--delay", "3ms"]);
     let directory = Directory::new();
-    let (a, b) = (fast.url(), slow.url());
+    let a = fast.url();
+    let b = slow.url();
     let junit = directory.file("weir.xml");
     let export = format!("junit={junit}");
     let words = ["--fail-on", "slower", "--export", &export, "-a", &a, "-b", &b];
@@ -443,8 +457,10 @@ fn a_server_three_times_as_slow_never_passes() {
 /// Runs that decide nothing are neither good nor bad: exit status 5 and a remedy.
 #[test]
 fn an_open_verdict_has_a_status_of_its_own() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
-    let (file, url) = (directory.file("run.json"), server.url());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
+    let file = directory.file("run.json");
+    let url = server.url();
     assert_eq!(weir("-q -n 200 -c2 --warmup 0", &["-o", &file, &url]).code(), 0);
     let open = weir("compare --fail-on slower", &[&file, &file]);
     assert_eq!(open.code(), 5, "{open:?}");

@@ -128,7 +128,8 @@ fn a_flag_with_a_value_is_given_once() {
 #[test]
 fn output_files_are_different_files() {
     let directory = Directory::new();
-    let (run, link) = (directory.file("run.json"), directory.file("link.json"));
+    let run = directory.file("run.json");
+    let link = directory.file("link.json");
     let detour = directory.file("../DIR/run.json").replace(
         "DIR",
         directory.path().file_name().and_then(|name| name.to_str()).expect("it has a name"),
@@ -159,7 +160,8 @@ fn output_files_are_different_files() {
 
 #[test]
 fn connections_that_live_too_short_are_reported() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let file = directory.file("run.json");
     let load = "--no-verdict -c1 -t1 -R 50 -d 200ms --warmup 0 -T 100ms --witness off";
     let words = ["--connection-lifetime", "1ns", "-o", &file, &server.url()];
@@ -238,7 +240,8 @@ fn results_that_could_not_be_written_are_reported_before_the_load() {
 
 #[test]
 fn a_result_is_not_lost_with_standard_output() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let script = "exec \"$0\" -n 1 \"$@\" > /dev/full";
     let mut command = Command::new("sh");
     command.args(["-c", script, WEIR, "-o", &directory.file("run.json"), &server.url()]);
@@ -255,8 +258,10 @@ fn a_result_is_not_lost_with_standard_output() {
 
 #[test]
 fn results_do_not_replace_links_and_pipes() {
-    let (server, directory) = (Served::plainly(), Directory::new());
-    let (file, link) = (directory.file("run.json"), directory.file("latest.json"));
+    let server = Served::plainly();
+    let directory = Directory::new();
+    let file = directory.file("run.json");
+    let link = directory.file("latest.json");
     fs::write(&file, "").expect("the directory is the test's own");
     std::os::unix::fs::symlink("run.json", &link).expect("the directory is the test's own");
     assert_eq!(weir("--no-verdict -q -n 1 -o", &[&link, &server.url()]).code(), 0);
@@ -285,7 +290,8 @@ fn results_do_not_replace_links_and_pipes() {
 
 #[test]
 fn json_is_the_document_and_a_report_of_it_is_the_text() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let file = directory.file("run.json");
     for load in ["-n 50", "-R 500 -d 200ms --warmup 50ms", "-c 3 -R 500 -n 10 -L"] {
         let text = weir(&format!("{load} -o {file}"), &[&server.url()]);
@@ -305,7 +311,8 @@ fn json_is_the_document_and_a_report_of_it_is_the_text() {
 #[test]
 fn reports_of_what_is_no_document_are_refused() {
     let directory = Directory::new();
-    let (empty, other) = (directory.file("empty"), directory.file("other"));
+    let empty = directory.file("empty");
+    let other = directory.file("other");
     fs::write(&empty, "").expect("the directory is the test's own");
     fs::write(&other, "{\"a\": 1}").expect("the directory is the test's own");
     check_wrong(&["report"], &["FILE"]);
@@ -316,7 +323,8 @@ fn reports_of_what_is_no_document_are_refused() {
 
 #[test]
 fn quiet_is_silent() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let file = directory.file("run.json");
     let output = weir(&format!("--no-verdict -q -n 5 -o {file}"), &[&server.url()]);
     assert_eq!((output.code(), output.stdout, output.stderr), (0, String::new(), String::new()));
@@ -460,7 +468,8 @@ fn requests_are_sent_as_requested() {
 
 #[test]
 fn bodies_come_from_the_line_or_from_a_file() {
-    let (directory, file) = (Directory::new(), "body.bin");
+    let directory = Directory::new();
+    let file = "body.bin";
     fs::write(directory.file(file), [0, 255, 13, 10, 7]).expect("the directory is the test's own");
     let plan = print_plan("-b", &[&format!("@{}", directory.file(file)), NOWHERE]);
     assert_eq!((plan.request.method.as_str(), plan.request.body_bytes), ("POST", 5));

@@ -28,7 +28,8 @@ fn within(directory: &Directory, words: &[&str]) -> Output {
 
 #[test]
 fn two_runs_give_facts_and_no_verdict() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     run(&directory, "a.json", "", &server.url());
     run(&directory, "b.json", "", &server.url());
     let output = within(&directory, &["compare", "a.json", "b.json"]);
@@ -45,7 +46,8 @@ fn two_runs_give_facts_and_no_verdict() {
 
 #[test]
 fn sets_of_six_are_tested_with_a_warning() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     for number in 0..6 {
         run(&directory, &format!("old-{number}.json"), "", &server.url());
         run(&directory, &format!("new-{number}.json"), "", &server.url());
@@ -68,7 +70,8 @@ fn sets_of_six_are_tested_with_a_warning() {
 
 #[test]
 fn a_name_stands_for_its_saved_runs() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     let file = run(&directory, "a.json", "", &server.url());
     let saved = |words: &[&str]| {
         let mut command = Command::new(WEIR);
@@ -86,7 +89,8 @@ fn a_name_stands_for_its_saved_runs() {
 
 #[test]
 fn other_loads_and_failed_runs_are_not_compared() {
-    let (server, failing) = (Serve::start(&[]), Serve::start(&["--status", "500"]));
+    let server = Serve::start(&[]);
+    let failing = Serve::start(&["--status", "500"]);
     let directory = Directory::new();
     run(&directory, "a.json", "", &server.url());
     run(&directory, "c.json", "-c3", &server.url());
@@ -101,7 +105,8 @@ fn other_loads_and_failed_runs_are_not_compared() {
 
 #[test]
 fn a_run_is_repeated_exactly() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     fs::write(directory.file("body"), "abc").expect("a file");
     let body = directory.file("body");
     let words = format!("-R 500 --arrivals poisson -b @{body}");
@@ -109,7 +114,8 @@ fn a_run_is_repeated_exactly() {
     let output = within(&directory, &["rerun", "-o", "b.json", "a.json"]);
     assert_eq!(output.code(), 0, "{output:?}");
     let load = |path: &str| Document::load(path).expect("a document");
-    let (one, two) = (load(&first), load(&directory.file("b.json")));
+    let one = load(&first);
+    let two = load(&directory.file("b.json"));
     assert!(one.run.plan_sha256.is_some() && one.run.plan_sha256 == two.run.plan_sha256);
     assert_eq!((one.plan, one.run.inputs), (two.plan, two.run.inputs));
     fs::write(body, "abd").expect("a file");
@@ -120,7 +126,8 @@ fn a_run_is_repeated_exactly() {
 
 #[test]
 fn commands_of_a_file_are_shown_before_they_run() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     fs::write(directory.file("s.lua"), "os.execute('touch ' .. 'ran')").expect("a file");
     let capture = "touch ran; echo ok";
     let words = ["--capture", capture, "-s", "s.lua", "-o", "a.json", &server.url()];
@@ -143,7 +150,8 @@ fn commands_of_a_file_are_shown_before_they_run() {
 
 #[test]
 fn another_plan_is_refused_and_named() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     let file = run(&directory, "a.json", "-d1s", &server.url());
     // As if this weir planned the specification in another way.
     let other = with_load(&file, &[("duration_ns", 2_000_000_000), ("connections", 3)]);
@@ -166,7 +174,8 @@ fn with_load(file: &str, fields: &[(&str, u64)]) -> String {
 
 #[test]
 fn a_run_is_repeated_with_a_named_change() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     run(&directory, "a.json", "", &server.url());
     let words = "rerun -R 400 -c3 -d 300ms --note why=more --assert errors==0 -o b.json a.json";
     let output = within(&directory, &words.split(' ').collect::<Vec<_>>());
@@ -184,7 +193,8 @@ fn a_run_is_repeated_with_a_named_change() {
 
 #[test]
 fn a_document_without_a_specification_has_its_command_line() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     let file = run(&directory, "a.json", "", &server.url());
     let text = fs::read_to_string(&file).expect("a document");
     let mut document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -198,7 +208,8 @@ fn a_document_without_a_specification_has_its_command_line() {
 
 #[test]
 fn a_specification_is_written_and_run() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     let words = format!("{BRIEF} -R 300 --arrivals poisson -H Cookie:TOPSECRET {}", server.url());
     let words: Vec<&str> = words.split_whitespace().collect();
     let printed = within(&directory, &[&["--print-spec"][..], &words].concat());
@@ -237,7 +248,8 @@ fn a_specification_is_written_and_run() {
 
 #[test]
 fn a_file_is_not_sent_without_consent() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     fs::write(directory.file("body"), "abc").expect("a file");
     let words = format!("{BRIEF} --print-spec -b @body {}", server.url());
     let printed = within(&directory, &words.split(' ').collect::<Vec<_>>());
@@ -251,7 +263,8 @@ fn a_file_is_not_sent_without_consent() {
 
 #[test]
 fn redacted_values_are_given_again() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     run(&directory, "a.json", "-u me:TOPSECRET", &server.url());
     let refused = within(&directory, &["rerun", "a.json"]);
     assert_eq!(refused.code(), 2, "{refused:?}");

@@ -211,7 +211,8 @@ fn what_cannot_be_reached_is_reported_in_wrks_words() {
     let url = refused.url();
     drop(refused);
     for url in [url.as_str(), "http://no.such.host.invalid:81/", "http://no.such.host.invalid/"] {
-        let (ours, theirs) = (weir_as("wrk", "-d1", &[url]), wrk("-d1", &[url]));
+        let ours = weir_as("wrk", "-d1", &[url]);
+        let theirs = wrk("-d1", &[url]);
         assert_eq!((ours.code(), theirs.code()), (1, 1), "{ours:?}\n{theirs:?}");
         assert_eq!(ours.stderr, theirs.stderr, "{url}");
         assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), ("", ""), "{url}");
@@ -238,7 +239,8 @@ fn wrong_words_end_as_in_wrk() {
         (&["-d1"], ""),
         (&[], ""),
     ] {
-        let (ours, theirs) = (weir_as("wrk", "", words), wrk("", words));
+        let ours = weir_as("wrk", "", words);
+        let theirs = wrk("", words);
         assert_eq!((ours.code(), theirs.code()), (1, 1), "{words:?} {ours:?}\n{theirs:?}");
         let usage = "Usage: wrk <options> <url>";
         assert!(ours.stdout.contains(usage) && theirs.stdout.contains(usage), "{words:?}");
@@ -273,7 +275,8 @@ fn an_interrupted_run_is_reported_and_ends_well() {
         assert_eq!(report.duration, "30s");
         report
     };
-    let (ours, theirs) = (run(|words, more| start_as("wrk", words, more)), run(start_wrk));
+    let ours = run(|words, more| start_as("wrk", words, more));
+    let theirs = run(start_wrk);
     ours.assert_consistent();
     assert_eq!(ours.lines, theirs.lines);
     let ours = run(|words, more| start_as("wrk2", &format!("-R 10k {words}"), more));
@@ -345,7 +348,8 @@ fn assert_spectrum(spectrum: &Spectrum) {
     let percents: Vec<f64> = spectrum.percentiles.iter().map(|(percent, _)| *percent).collect();
     assert_eq!(percents, [50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0]);
     for pair in rows.windows(2) {
-        let ([value, share, reached, inverse], [next, ..]) = (pair[0], pair[1]);
+        let [value, share, reached, inverse] = pair[0];
+        let [next, ..] = pair[1];
         let is_monotone = value <= next && share < pair[1][1] && reached <= pair[1][2];
         assert!(is_monotone && inverse < pair[1][3], "{pair:?}");
         // The share has six decimals, which limit the precision of its inverse.
@@ -404,7 +408,8 @@ fn wrk2_prints_spectra() {
 
 #[test]
 fn wrk2_takes_one_latency_of_a_batch_by_flag() {
-    let (server, directory) = (ok(), Directory::new());
+    let server = ok();
+    let directory = Directory::new();
     let script = "local three\n\
                   function init() three = wrk.format() .. wrk.format() .. wrk.format() end\n\
                   function request() return three end\n";

@@ -95,7 +95,8 @@ fn nothing_is_reported_beside_a_run_that_succeeds() {
 
 #[test]
 fn weirs_own_report_goes_to_the_file_that_is_named() {
-    let (directory, server) = (Directory::new(), Raw::answering(OK));
+    let directory = Directory::new();
+    let server = Raw::answering(OK);
     for (dialect, flags) in [("wrk", "-d1 -t1 -c3"), ("wrk2", "-d1 -t1 -R200 -c3")] {
         let (output, own) = weir_reporting_as(dialect, flags, &[&server.url()]);
         assert!(quiet(&output).requests > 0, "{output:?}");
@@ -224,8 +225,8 @@ fn flags_of_wrks_relatives_are_answered_with_a_hint() {
 #[test]
 fn a_script_that_never_returns_is_ended_and_named() {
     // One that computes all the time is enough.
-    let (endless, pauses) =
-        ("while true do end", "while true do for _ = 1, 1e7 do end os.execute('sleep 0.2') end");
+    let endless = "while true do end";
+    let pauses = "while true do for _ = 1, 1e7 do end os.execute('sleep 0.2') end";
     let scripts = [
         ("load", pauses.to_owned()),
         ("setup", format!("function setup() {pauses} end")),
@@ -314,7 +315,8 @@ fn a_host_is_sent_once_however_it_is_spelled() {
     for script in [None, Some(""), Some("function request() return wrk.format() end")] {
         for flags in [&["-H", "host: x"][..], &["-H", "Host: y", "-H", "HOST: x"]] {
             let bench = Bench::new(script.unwrap_or_default());
-            let (file, url) = (bench.directory.file("s.lua"), bench.server.url());
+            let file = bench.directory.file("s.lua");
+            let url = bench.server.url();
             let file = if script.is_some() { &["-s", file.as_str()][..] } else { &[] };
             let words = [flags, file, &[url.as_str()]].concat();
             let process = start_as("wrk", "-d1 -t1 -c1", &words);

@@ -76,7 +76,8 @@ fn a_refused_port_ends_the_run_before_its_warm_up() {
 /// Of several destinations, one that accepts is enough.
 #[test]
 fn a_run_needs_one_connection() {
-    let (port, server) = (Refusing::new(), Raw::answering(OK));
+    let port = Refusing::new();
+    let server = Raw::answering(OK);
     let refusing = port.url();
     let refusing = refusing.trim_start_matches("http://").trim_end_matches('/');
     let to = format!("{refusing},{}", server.authority());
@@ -92,7 +93,8 @@ fn a_run_needs_one_connection() {
 
 #[test]
 fn connections_that_fail_are_tried_again_without_a_storm() {
-    let (port, server) = (Refusing::new(), Raw::answering(OK));
+    let port = Refusing::new();
+    let server = Raw::answering(OK);
     let refusing = port.url();
     let refusing = refusing.trim_start_matches("http://").trim_end_matches('/');
     let to = format!("{},{refusing}", server.authority());

@@ -263,7 +263,8 @@ fn credentials_of_lists_are_written_nowhere() {
     let given = Directory::new();
     for case in &LISTS {
         for expectation in [None].into_iter().chain(MISSED.map(Some)) {
-            let (list, rows) = (given.file("list"), given.file("rows.csv"));
+            let list = given.file("list");
+            let rows = given.file("rows.csv");
             let mut words = vec!["--from", &list, "URL"];
             if case.list.starts_with("http:") {
                 words.pop();
@@ -329,8 +330,10 @@ service Users { rpc In(Login) returns (Login); rpc Many(stream Login) returns (L
 
 #[test]
 fn no_place_of_a_secret_shows_it() {
-    let (given, server) = (Directory::new(), Served::plainly());
-    let (list, proto) = (given.file("list"), given.file("login.proto"));
+    let given = Directory::new();
+    let server = Served::plainly();
+    let list = given.file("list");
+    let proto = given.file("login.proto");
     fs::write(&proto, LOGIN).expect("the directory is the test's own");
     let authority = server.url().trim_start_matches("http://").to_owned();
     let many = r#"{"token": "SECRET-e3b0c442"} {"name": "b", "token": "SECRET-e3b0c442"}"#;

@@ -118,7 +118,8 @@ fn messages_of_calls_are_shown_by_their_schema() {
         message Item { string name = 1; repeated int32 n = 2; }
         service Echo { rpc Say(Item) returns (Item); }
     "#;
-    let (directory, server) = (Directory::new(), Served::plainly());
+    let directory = Directory::new();
+    let server = Served::plainly();
     let file = directory.file("echo.proto");
     fs::write(&file, ECHO).expect("a file");
     let json = r#"{"name":"a","n":[1,300]}"#;
@@ -133,7 +134,8 @@ fn messages_of_calls_are_shown_by_their_schema() {
 
 #[test]
 fn a_row_of_a_list_can_be_chosen() {
-    let (directory, server) = (Directory::new(), Served::plainly());
+    let directory = Directory::new();
+    let server = Served::plainly();
     let list = directory.file("urls.txt");
     fs::write(&list, "/a\n/b\n/c\n").expect("a file");
     let more = ["--from", &list, &server.url()];

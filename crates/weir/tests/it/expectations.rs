@@ -69,7 +69,8 @@ fn one_broken_body_in_a_hundred_is_found() {
 #[test]
 fn bodies_that_nginx_compresses_are_decoded() {
     let nginx = Nginx::start("gzip on; gzip_min_length 1; gzip_types *;");
-    let (secure, authority) = (nginx.secure_url(), nginx.authority());
+    let secure = nginx.secure_url();
+    let authority = nginx.authority();
     on_an_engine(|engine| {
         for (url, flags) in [
             (nginx.url(), "--http 1.1".to_owned()),
@@ -125,7 +126,8 @@ fn without_expectations_no_body_is_kept() {
         ran.assert_all_ok();
         ran.document.run.client.max_resident_bytes
     };
-    let (without, with) = (load(&[]), load(&["--expect", "same", "--expect-max-body", "64Mi"]));
+    let without = load(&[]);
+    let with = load(&["--expect", "same", "--expect-max-body", "64Mi"]);
     assert!(without + (40 << 20) < with, "{without} {with}");
     server.finish();
 }
@@ -141,7 +143,8 @@ fn rows_have_expectations_of_their_own() {
         "#;
     fs::write(&list, rows.replace("        ", "")).expect("the directory is the test's own");
     let server = Raw::start(|peer| {
-        let (ok, no) = (response("X: 1\r\n", b"{\"id\": 1}"), response("X: 1\r\n", b"{\"id\": 2}"));
+        let ok = response("X: 1\r\n", b"{\"id\": 1}");
+        let no = response("X: 1\r\n", b"{\"id\": 2}");
         let missing = b"HTTP/1.1 404 No\r\nX: 1\r\nContent-Length: 0\r\n\r\n".to_vec();
         let mut of_a = 0;
         while let Some(request) = peer.read_request()? {

@@ -72,7 +72,8 @@ fn await_load(server: &Served) {
 
 #[test]
 fn two_agents_without_preparation_are_one_run() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let url = server.url();
     let list = directory.file("list.txt");
     fs::write(&list, format!("{url}a\n{url}b\n{url}c\n")).expect("the directory is the test's own");
@@ -118,7 +119,8 @@ fn two_agents_without_preparation_are_one_run() {
 
 #[test]
 fn a_killed_agent_is_named_and_the_others_go_on() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let words = "--agents 2 --on-loss continue --no-preflight -R 200 -c 4 -d 6s --warmup 0 \
                  --drain 10s";
     let running = start(&directory, words, Some(&server.url()));
@@ -148,7 +150,8 @@ fn a_killed_agent_is_named_and_the_others_go_on() {
 
 #[test]
 fn nothing_outlives_a_killed_coordinator() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let words = "--agents 2 --no-preflight -R 200 -c 4 -d 60s --warmup 0";
     let running = start(&directory, words, Some(&server.url()));
     await_load(&server);
@@ -172,7 +175,9 @@ fn start_agent(name: &str, bus: &str) -> Process {
 
 #[test]
 fn an_agent_that_is_ended_hands_its_part_over() {
-    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
+    let place = Directory::new();
     let (_nats, bus) = start_bus(&place);
     let agents = ["gen-1", "gen-2"].map(|name| start_agent(name, &bus));
     let words = format!("--agents 2 --bus {bus} --no-preflight -R 200 -c 4 -d 60s --warmup 0");
@@ -211,7 +216,9 @@ fn a_second_agent_of_a_name_is_refused() {
 
 #[test]
 fn a_bus_without_room_for_results_is_named_before_the_load() {
-    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
+    let place = Directory::new();
     fs::write(place.file("nats.conf"), "jetstream { store_dir: \".\", max_file_store: 20MB }\n")
         .expect("the directory is the test's own");
     let arguments = ["-c", "nats.conf", "-a", "127.0.0.1", "-p", "-1", "-l", "log"];
@@ -227,7 +234,9 @@ fn a_bus_without_room_for_results_is_named_before_the_load() {
 
 #[test]
 fn a_bus_that_dies_ends_the_run_with_what_was_heard() {
-    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
+    let place = Directory::new();
     let (nats, bus) = start_bus(&place);
     let _agents = ["gen-1", "gen-2"].map(|name| start_agent(name, &bus));
     let words = format!("--agents 2 --bus {bus} --no-preflight -R 200 -c 4 -d 60s --warmup 0");
@@ -244,7 +253,8 @@ fn a_bus_that_dies_ends_the_run_with_what_was_heard() {
 
 #[test]
 fn a_signal_before_the_begin_is_the_end_of_the_run() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let words = "--agents 2 --no-preflight -R 200 -c 4 -d 60s --warmup 0";
     let running = start(&directory, words, Some(&server.url()));
     // They are open 2 s before the start.
@@ -258,7 +268,9 @@ fn a_signal_before_the_begin_is_the_end_of_the_run() {
 /// agents have ended.
 #[test]
 fn agents_for_one_run_wait_for_the_bus_and_end_after_it() {
-    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
+    let place = Directory::new();
     let (earlier, bus) = start_bus(&place);
     drop(earlier);
     let agent = |name: &str| {
@@ -300,7 +312,9 @@ fn an_agent_of_one_run_that_is_ended_before_it_has_failed() {
 
 #[test]
 fn an_agent_of_another_version_is_refused_by_name() {
-    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
+    let place = Directory::new();
     let (_nats, bus) = start_bus(&place);
     let agent = AgentProcess::start(AgentSettings {
         name: "gen-1".to_owned(),
@@ -312,7 +326,8 @@ fn an_agent_of_another_version_is_refused_by_name() {
         runner: on_this_machine("gen-1", LocalRunner::default()),
         may_write_rows: false,
     });
-    let (agent, is_over) = (agent.expect("the bus is there"), Arc::new(AtomicBool::new(false)));
+    let agent = agent.expect("the bus is there");
+    let is_over = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&is_over);
     let serving = thread::spawn(move || {
         agent.serve(|| ends.load(Ordering::Relaxed).then(|| "SIGTERM".to_owned()))
@@ -328,7 +343,8 @@ fn an_agent_of_another_version_is_refused_by_name() {
 
 #[test]
 fn a_study_has_the_load_of_all_agents() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let mut command = weir_with_nats(&directory);
     let words = "repeat -n 2 --no-settle --agents 2 -R 200 -c 4 -d 500ms --warmup 0 --drain 10s";
     command.args(words.split(' ')).args(["-o", &directory.file("study.json"), &server.url()]);
@@ -347,7 +363,9 @@ fn a_study_has_the_load_of_all_agents() {
 
 #[test]
 fn an_agent_logs_what_it_carried_out_and_what_it_refused() {
-    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
+    let place = Directory::new();
     let (_nats, bus) = start_bus(&place);
     let mut command = Command::new(WEIR);
     let agent = Process::start(command.args(["agent", "--name", "gen-1", "--bus", &bus]));
@@ -401,7 +419,9 @@ fn a_condition_ends_the_load_of_all_agents() {
 
 #[test]
 fn a_condition_ends_the_load_of_those_that_are_left() {
-    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
+    let place = Directory::new();
     let (_nats, bus) = start_bus(&place);
     let agents = ["gen-1", "gen-2"].map(|name| start_agent(name, &bus));
     let words = format!(
@@ -421,7 +441,9 @@ fn a_condition_ends_the_load_of_those_that_are_left() {
 
 #[test]
 fn without_all_agents_nothing_is_sent() {
-    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
+    let place = Directory::new();
     let (_nats, bus) = start_bus(&place);
     let _agent = start_agent("gen-1", &bus);
     let words = format!("--agents 2 --agents-within 5s --bus {bus} -d 1s");
@@ -459,7 +481,9 @@ fn a_missing_thing_is_named_with_the_remedy() {
 /// load.
 #[test]
 fn a_run_whose_coordinator_was_killed_is_reported_by_another() {
-    let (server, directory, place) = (Served::plainly(), Directory::new(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
+    let place = Directory::new();
     let (_nats, bus) = start_bus(&place);
     let _agents = ["gen-1", "gen-2"].map(|name| start_agent(name, &bus));
     let words = format!("--agents 2 --bus {bus} --no-preflight -R 200 -c 4 -d 2s --warmup 0");

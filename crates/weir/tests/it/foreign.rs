@@ -185,7 +185,8 @@ fn messages_of_websockets_are_counted_as_its_log_has_them() {
             let ran = weir::load(engine, words, &["--body", body, "--no-preflight", &url]);
             let [log] = &server.finish()[..] else { panic!("a log of one line") };
             let number = |name: &str| log[name].as_u64().unwrap_or(0);
-            let (accounting, connections) = (&ran.document.accounting, &ran.document.connections);
+            let accounting = &ran.document.accounting;
+            let connections = &ran.document.connections;
             let reported = counts([
                 ("messages", accounting.sent.total),
                 ("echoes", accounting.ok),

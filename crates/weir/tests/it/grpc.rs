@@ -177,7 +177,8 @@ fn tokens_are_found_in_messages_by_their_schema() {
     });
     let (_directory, file) = schema();
     let of = |pointer: &str| {
-        let (tokens, url) = (format!("json:{pointer}"), server.url());
+        let tokens = format!("json:{pointer}");
+        let url = server.url();
         let words = ["--proto", &file, "--tokens", &tokens, "--goodput", "total < 1m"];
         let more = [&words[..], &["--grpc", "demo.Echo/Watch", &url]].concat();
         let ran = weir::load("epoll", "-n 10 -c 1", &more);
@@ -202,7 +203,8 @@ fn json_is_encoded_by_a_schema() {
         ("Send", vec!["-b", "[]"], 0),
     ] {
         let server = Served::plainly();
-        let (method, url) = (format!("demo.Echo/{method}"), server.url());
+        let method = format!("demo.Echo/{method}");
+        let url = server.url();
         let more = [&["--grpc", &method, "--proto", &file], &words[..], &[&url]].concat();
         let ran = weir::load("epoll", "-n 10 -c 2", &more);
         ran.assert_all_ok();
@@ -269,7 +271,8 @@ fn what_cannot_go_together_is_refused_with_the_reason() {
 #[test]
 fn messages_are_encoded_with_the_values_of_their_fields() {
     let (directory, file) = schema();
-    let (rows, lines) = (directory.file("rows.csv"), directory.file("lines"));
+    let rows = directory.file("rows.csv");
+    let lines = directory.file("lines");
     fs::write(&rows, "user,n\nann,1\nbobby-with-more,-2147483648\n").expect("a file");
     let body = r#"{"name": "{{csv:user}} {{uuid}}", "part": {"n": [{{seq}}, {{csv:n}}]}}"#;
     let other = r#"{"part": {"n": [{{rand:1:9}}]}}"#;
@@ -419,7 +422,8 @@ fn expectations_see_messages_by_their_schema() {
     let (_directory, file) = schema();
     let server = Served::plainly();
     let of = |encoding: &str, expectation: &str| {
-        let (encoding, url) = (format!("grpc-encoding: {encoding}"), server.url());
+        let encoding = format!("grpc-encoding: {encoding}");
+        let url = server.url();
         let body = r#"{"name": "abc", "part": {"n": [1, 2]}}"#;
         let words = ["--proto", &file, "-H", &encoding, "-b", body, "--expect", expectation];
         let more = [&words[..], &["--grpc", "demo.Echo/Say", &url]].concat();

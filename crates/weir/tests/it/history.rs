@@ -68,7 +68,8 @@ fn ids(list: &Value) -> Vec<i64> {
 
 #[test]
 fn saved_runs_are_listed_shown_tagged_and_removed() {
-    let (server, home) = (Served::plainly(), Home::new());
+    let server = Served::plainly();
+    let home = Home::new();
     let url = server.url();
     for (words, expected) in [
         ("--save nginx --tag v1", "saved as nginx #1\n"),
@@ -115,7 +116,8 @@ fn saved_runs_are_listed_shown_tagged_and_removed() {
 /// A saved run of a list has its names, and two runs of another list are another series.
 #[test]
 fn names_of_a_list_are_saved() {
-    let (server, home) = (Served::plainly(), Home::new());
+    let server = Served::plainly();
+    let home = Home::new();
     let list = |name: &str, rows: &str| {
         let file = home.0.file(name);
         fs::write(&file, rows).expect("the directory is the test's own");
@@ -140,7 +142,8 @@ fn names_of_a_list_are_saved() {
 
 #[test]
 fn a_trend_has_each_run_and_a_series_per_plan() {
-    let (server, home) = (Served::plainly(), Home::new());
+    let server = Served::plainly();
+    let home = Home::new();
     for words in ["--save a", "--save a", "--save a -c1"] {
         let ran = home.run(words, &server.url());
         assert_eq!(ran.code(), 0, "{ran:?}");
@@ -171,7 +174,8 @@ fn a_trend_has_each_run_and_a_series_per_plan() {
 
 #[test]
 fn mistakes_have_an_error() {
-    let (server, home) = (Served::plainly(), Home::new());
+    let server = Served::plainly();
+    let home = Home::new();
     assert_eq!(home.history("list"), "no runs: weir --save NAME URL saves one\n");
     home.check_wrong("show nginx", "there is no history at ");
     assert_eq!(home.run("--save nginx", &server.url()).code(), 0);
@@ -206,7 +210,8 @@ fn mistakes_have_an_error() {
 
 #[test]
 fn secrets_are_not_in_the_history() {
-    let (server, home) = (Served::plainly(), Home::new());
+    let server = Served::plainly();
+    let home = Home::new();
     let secret = "SECRET-e3b0c442";
     let words = format!("--save a --redact token -u me:{secret} -H Cookie:{secret}");
     let ran = home.run(&words, &format!("{}?token={secret}", server.url()));
@@ -225,8 +230,10 @@ fn secrets_are_not_in_the_history() {
 /// The history is spoiled while the load runs, by its script: a run is never lost for it.
 #[test]
 fn a_save_that_fails_keeps_the_report() {
-    let (server, home) = (Served::plainly(), Home::new());
-    let (script, output) = (home.0.file("spoil.lua"), home.0.file("run.json"));
+    let server = Served::plainly();
+    let home = Home::new();
+    let script = home.0.file("spoil.lua");
+    let output = home.0.file("run.json");
     let spoil = format!(
         "function request()\n  local file = io.open('{}', 'w')\n  \
          file:write(string.rep('spoiled', 1000))\n  file:close()\n  return wrk.format()\nend\n",
@@ -245,7 +252,8 @@ fn a_save_that_fails_keeps_the_report() {
 /// Two runs at once both save, and the first of them begins the history.
 #[test]
 fn runs_at_the_same_time_all_save() {
-    let (server, home) = (Served::plainly(), Home::new());
+    let server = Served::plainly();
+    let home = Home::new();
     let start = |_| {
         let mut command = Command::new(WEIR);
         command.env("XDG_DATA_HOME", home.0.path()).env_remove("WEIR_HISTORY");
@@ -261,7 +269,8 @@ fn runs_at_the_same_time_all_save() {
 
 #[test]
 fn a_trend_has_a_page_and_a_table() {
-    let (home, server) = (Home::new(), Served::plainly());
+    let home = Home::new();
+    let server = Served::plainly();
     for tag in ["v1", "v2"] {
         let saved = home.run(&format!("-q --save a --tag {tag}"), &server.url());
         assert_eq!(saved.code(), 0, "{saved:?}");

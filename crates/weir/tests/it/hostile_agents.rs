@@ -83,7 +83,9 @@ impl Liar {
     /// Takes part in runs until their end. Returns the greatest memory of the coordinator, and the
     /// greatest number of bytes that the bus kept.
     fn serve(&self, seen: &Seen) -> (u64, u64) {
-        let (mut run, mut memory_kib, mut stored) = (None, 0, 0);
+        let mut run = None;
+        let mut memory_kib = 0;
+        let mut stored = 0;
         while !seen.is_over.load(Ordering::Relaxed) {
             memory_kib = memory_kib.max(memory_of(seen.coordinator.load(Ordering::Relaxed)));
             stored = stored.max(bytes_below(&seen.store));
@@ -125,7 +127,8 @@ impl Liar {
                     Lie::EveryMessage | Lie::EarlyBegin | Lie::Silence => {}
                 }
                 if self.lie != Lie::Silence {
-                    let (begun_ns, ending) = (Some(5), Ending::Planned);
+                    let begun_ns = Some(5);
+                    let ending = Ending::Planned;
                     self.say(&FromAgent::Ended { run: own(), begun_ns, ending });
                 }
             }
@@ -144,7 +147,8 @@ impl Liar {
         self.phase.set(phase);
         let long = || "x".repeat(100_000);
         for of in [run, "", "other", "*"] {
-            let (is_own, run) = (of == run, of.to_owned());
+            let is_own = of == run;
+            let run = of.to_owned();
             // Before the load an agent may refuse or end, and then the run does not begin.
             let may_end = is_own && phase != LiarPhase::Loading;
             let ended = |begun_ns| FromAgent::Ended {
@@ -255,7 +259,8 @@ fn bytes_below(directory: &Path) -> u64 {
 
 /// Carries out a run of three agents, of which one lies, and checks that the others are reported.
 fn check(lie: Lie) {
-    let (server, fleet) = (Served::plainly(), LockedFleet::start());
+    let server = Served::plainly();
+    let fleet = LockedFleet::start();
     let honest = ["agent-1", "agent-3"];
     let honest = honest.map(|name| Process::start(&mut fleet.weir("agent", &fleet.identity(name))));
     let (bus, heard) = fleet.connect(LIAR, &[&format!("weir.agent.{LIAR}.in")]);

@@ -193,7 +193,9 @@ fn frames_behind_the_end_of_a_response_leave_a_trace() {
 #[test]
 fn nginx_counts_the_same_requests_over_every_version() {
     let nginx = Nginx::start("");
-    let (plain, http2, secure) = (nginx.url(), nginx.http2_url(), nginx.secure_url());
+    let plain = nginx.url();
+    let http2 = nginx.http2_url();
+    let secure = nginx.secure_url();
     on_an_engine(|engine| {
         for (url, flags, version) in [
             (&secure, "--insecure", "HTTP/2"),

@@ -24,7 +24,8 @@ fn handshakes(ran: &Ran) -> u64 {
 fn assert_sound(ran: &Ran, server: &Secure) {
     ran.assert_all_ok();
     ran.assert_no_failure();
-    let (accounting, connections) = (&ran.document.accounting, &ran.document.connections);
+    let accounting = &ran.document.accounting;
+    let connections = &ran.document.connections;
     assert_eq!(server.raw.requests(), accounting.sent.total, "{ran}");
     assert_eq!(handshakes(ran), ran.connects(), "{ran}");
     assert_eq!(server.handshakes(), connections.connects + accounting.sent.preflight, "{ran}");
@@ -102,7 +103,8 @@ fn certificates_that_do_not_fit_are_refused_with_the_reason() {
         check_refused(flags, &[&server.url()], &["--insecure"]);
         assert_eq!(server.raw.requests(), 0, "nothing was sent");
     }
-    let (other, server) = (Authority::new(), Secure::answering(&authority.sign_loopback(), OK));
+    let other = Authority::new();
+    let server = Secure::answering(&authority.sign_loopback(), OK);
     check_refused("--cacert", &[&other.file(), &server.url()], &["certificate"]);
 }
 

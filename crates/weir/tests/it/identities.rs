@@ -34,7 +34,8 @@ fn next_within(messages: &Receiver<BusMessage>, span: Duration) -> Option<Vec<u8
 
 #[test]
 fn identities_carry_out_a_run_and_a_viewer_sees_the_agents() {
-    let (server, fleet) = (Served::plainly(), LockedFleet::start());
+    let server = Served::plainly();
+    let fleet = LockedFleet::start();
     let agents = ["agent-1", "agent-2"];
     let agents = agents.map(|name| Process::start(&mut fleet.weir("agent", &fleet.identity(name))));
     let viewer = fleet.identity("viewer");

@@ -243,7 +243,8 @@ fn files_that_do_not_fit_are_refused_before_any_load() {
     let columns = write(&directory, "rows.csv", "user,user\na,b\n");
     let marks = write(&directory, "stages.txt", "\u{feff}0,100\n1,100\n");
     let unused = write(&directory, "unused.csv", "user\na\n");
-    let (url, field) = ("http://127.0.0.1:9/", "http://127.0.0.1:9/{{csv:user}}");
+    let url = "http://127.0.0.1:9/";
+    let field = "http://127.0.0.1:9/{{csv:user}}";
     for (words, part) in [
         (&["--rows", "/dev/zero", field][..], "--rows /dev/zero is longer than 64 MiB"),
         (&["--rows", &columns, field], "line 1: two columns are named \"user\""),

@@ -29,7 +29,8 @@ fn weight(row: u64) -> u64 {
 /// Writes a list of weighted requests under twenty names.
 fn weighted(directory: &Directory) -> String {
     let row = |row: u64| {
-        let (weight, name) = (weight(row), row % 20);
+        let weight = weight(row);
+        let name = row % 20;
         format!("{{\"url\": \"/logged/{row}\", \"weight\": {weight}, \"name\": \"n{name}\"}}\n")
     };
     write(directory, "list.jsonl", &(0..ROWS).map(row).collect::<String>())
@@ -70,10 +71,12 @@ fn check_names(ran: &Ran, paths: &BTreeMap<String, u64>) {
 #[test]
 fn a_constant_rate_sends_weighted_requests_exactly_and_names_count_them() {
     let nginx = Nginx::start("keepalive_requests 1000000000;");
-    let (directory, log) = (Directory::new(), nginx.access_log());
+    let directory = Directory::new();
+    let log = nginx.access_log();
     let list = weighted(&directory);
     let pass: u64 = (0..ROWS).map(weight).sum();
-    let (plain, http2) = (nginx.url(), nginx.http2_url());
+    let plain = nginx.url();
+    let http2 = nginx.http2_url();
     let skipped = Cell::new(0);
     on_an_engine(|engine| {
         for (url, http) in [(&plain, "1.1"), (&http2, "2")] {
@@ -96,9 +99,11 @@ fn a_constant_rate_sends_weighted_requests_exactly_and_names_count_them() {
 #[test]
 fn each_worker_of_a_closed_loop_goes_through_the_whole_list() {
     let nginx = Nginx::start("keepalive_requests 1000000000;");
-    let (directory, log) = (Directory::new(), nginx.access_log());
+    let directory = Directory::new();
+    let log = nginx.access_log();
     let list = weighted(&directory);
-    let (plain, http2) = (nginx.url(), nginx.http2_url());
+    let plain = nginx.url();
+    let http2 = nginx.http2_url();
     let skipped = Cell::new(0);
     on_an_engine(|engine| {
         for (url, http) in [(&plain, "1.1"), (&http2, "2")] {
@@ -127,7 +132,8 @@ fn each_worker_of_a_closed_loop_goes_through_the_whole_list() {
 #[test]
 fn once_sends_each_request_once_over_all_workers_and_parts() {
     let nginx = Nginx::start("keepalive_requests 1000000000;");
-    let (directory, log) = (Directory::new(), nginx.access_log());
+    let directory = Directory::new();
+    let log = nginx.access_log();
     let rows: String = (0..ROWS).map(|row| format!("/logged/{row}\n")).collect();
     let list = write(&directory, "urls.txt", &rows);
     let url = nginx.url();
@@ -150,7 +156,8 @@ fn once_sends_each_request_once_over_all_workers_and_parts() {
 #[test]
 fn two_parts_are_the_same_list() {
     let nginx = Nginx::start("keepalive_requests 1000000000;");
-    let (directory, log) = (Directory::new(), nginx.access_log());
+    let directory = Directory::new();
+    let log = nginx.access_log();
     let list = weighted(&directory);
     let pass: u64 = (0..ROWS).map(weight).sum();
     for part in ["1/2", "2/2"] {
@@ -352,7 +359,8 @@ fn a_form_is_a_body() {
 #[test]
 fn templates_are_filled_in_for_each_slot() {
     let nginx = Nginx::start("keepalive_requests 1000000000;");
-    let (directory, log) = (Directory::new(), nginx.access_log());
+    let directory = Directory::new();
+    let log = nginx.access_log();
     let rows = write(&directory, "users.csv", "user,n\nann,1\nbob,2\ncid,3\n");
     let skipped = Cell::new(0);
     on_an_engine(|engine| {
@@ -553,10 +561,12 @@ const LONG: u64 = 5_000;
 #[test]
 fn a_long_list_is_read_during_the_load() {
     let nginx = Nginx::start("keepalive_requests 1000000000;");
-    let (directory, log) = (Directory::new(), nginx.access_log());
+    let directory = Directory::new();
+    let log = nginx.access_log();
     let rows: String = (0..LONG).map(|row| format!("/logged/{row}\n# no row\n")).collect();
     let list = write(&directory, "urls.txt", &rows);
-    let (plain, http2) = (nginx.url(), nginx.http2_url());
+    let plain = nginx.url();
+    let http2 = nginx.http2_url();
     let skipped = Cell::new(0);
     on_an_engine(|engine| {
         for (url, http, flags, times) in [
@@ -582,7 +592,9 @@ fn a_long_list_is_read_during_the_load() {
 #[test]
 fn a_long_list_of_targets_or_commands_is_read_during_the_load() {
     let nginx = Nginx::start("keepalive_requests 1000000000;");
-    let (directory, log, url) = (Directory::new(), nginx.access_log(), nginx.url());
+    let directory = Directory::new();
+    let log = nginx.access_log();
+    let url = nginx.url();
     let target = |row: u64| format!("# a\nGET {url}logged/{row}\nX-Row: {row}\n\n");
     let command = |row: u64| match row % 2 {
         0 => format!("curl -s '{url}logged/{row}' \\\n  -H 'X-Row: {row}'"),
@@ -637,10 +649,12 @@ fn start_piped(engine: &str, script: &str, list: &str, flags: &str, more: &[&str
 #[test]
 fn a_long_standard_input_is_sent_once() {
     let nginx = Nginx::start("keepalive_requests 1000000000;");
-    let (directory, log) = (Directory::new(), nginx.access_log());
+    let directory = Directory::new();
+    let log = nginx.access_log();
     let rows: String = (0..LONG).map(|row| format!("/logged/{row}\n# no row\n")).collect();
     let list = write(&directory, "urls.txt", &rows);
-    let (plain, http2) = (nginx.url(), nginx.http2_url());
+    let plain = nginx.url();
+    let http2 = nginx.http2_url();
     let skipped = Cell::new(0);
     on_an_engine(|engine| {
         for (url, http, flags, requests) in [
@@ -677,7 +691,9 @@ fn a_long_standard_input_is_sent_once() {
 #[test]
 fn parts_share_a_long_standard_input() {
     let nginx = Nginx::start("keepalive_requests 1000000000;");
-    let (directory, log, url) = (Directory::new(), nginx.access_log(), nginx.url());
+    let directory = Directory::new();
+    let log = nginx.access_log();
+    let url = nginx.url();
     let rows: String = (0..LONG).map(|row| format!("/logged/{row}\n")).collect();
     let list = write(&directory, "urls.txt", &rows);
     for part in ["1/2", "2/2"] {

@@ -183,7 +183,8 @@ fn the_present_stage_is_served() {
 /// Counts and latencies by name come while the run goes.
 #[test]
 fn names_of_a_list_are_served() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     let list = directory.file("list.jsonl");
     let rows = "{\"url\": \"/a?token=SECRETS\"}\n{\"url\": \"/b\", \"name\": \"buy \\\"b\\\"\"}\n";
     fs::write(&list, rows).expect("the directory is the test's own");
@@ -222,7 +223,8 @@ fn a_foreign_name_of_the_loopback_is_refused() {
 /// The file of a list, whose names are the document's, is one for Prometheus.
 #[test]
 fn prometheus_accepts_the_names_of_a_list() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     let [list, file] = ["list.jsonl", "run.prom"].map(|name| directory.file(name));
     let names = ["=1+1", "\u{1b}[31m\"x\\", "a\u{1}", "a\u{2}", "商品"];
     let row = |name: &&str| serde_json::json!({ "url": "/a", "name": name }).to_string() + "\n";
@@ -299,7 +301,8 @@ fn lines_come_while_the_run_goes() {
 /// Beside an interval are the totals by name so far, and at the end the names of the document.
 #[test]
 fn lines_of_a_list_have_its_names() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     let list = directory.file("list.txt");
     fs::write(&list, "/a\n/b\n").expect("the directory is the test's own");
     let mut command = Command::new(WEIR);
@@ -410,8 +413,10 @@ fn lines_that_cannot_be_written_are_an_error() {
 
 #[test]
 fn the_trial_of_a_study_is_named() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
-    let (history, url) = (directory.file("history.db"), server.url());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
+    let history = directory.file("history.db");
+    let url = server.url();
     let mut command = Command::new("sh");
     command.args(["-c", "exec \"$0\" \"$@\" 2>&1", WEIR, "repeat", "-q", "-n2", "--no-settle"]);
     command.args(["--listen", "127.0.0.1:0", "--save", "both", "--history", &history]);

@@ -69,7 +69,8 @@ fn an_endless_stream_that_delivers_is_alive() {
 #[test]
 fn streams_that_are_open_are_no_failures_of_their_name_or_stage() {
     let directory = Directory::new();
-    let (routes, list) = (directory.file("routes.jsonl"), directory.file("list.jsonl"));
+    let routes = directory.file("routes.jsonl");
+    let list = directory.file("list.jsonl");
     std::fs::write(&routes, r#"{"path": "/short", "size": 10}"#).expect("a file");
     let rows = ["short", "long"].map(|name| format!(r#"{{"url": "/{name}", "name": "{name}"}}"#));
     std::fs::write(&list, rows.join("\n")).expect("a file");
@@ -109,7 +110,8 @@ fn a_silent_stream_has_failed() {
 #[test]
 fn bad_responses_do_not_hide_the_first_tokens_of_the_others() {
     let directory = Directory::new();
-    let (routes, list) = (directory.file("routes.jsonl"), directory.file("list.jsonl"));
+    let routes = directory.file("routes.jsonl");
+    let list = directory.file("list.jsonl");
     std::fs::write(&routes, r#"{"path": "/busy", "status": 429, "size": 10}"#).expect("a file");
     let rows =
         (0..10).map(|row| format!(r#"{{"url": "/{}"}}"#, if row < 3 { "busy" } else { "a" }));
@@ -252,7 +254,8 @@ fn tokens_are_what_the_server_counts() {
 #[test]
 fn streams_with_an_error_or_without_their_end_are_bad() {
     let words = chat(&[WORD; 3]);
-    let (good, cut) = (format!("{words}{DONE}"), words.as_str());
+    let good = format!("{words}{DONE}");
+    let cut = words.as_str();
     let named = format!("{words}event: error\ndata: {{\"message\": \"m\"}}\n\n");
     let at_the_top = format!("data: {{\"error\": {{\"message\": \"engine stopped\"}}}}\n\n{DONE}");
     let bodies = [&good[..], cut, &named[..], &at_the_top[..]];
@@ -288,7 +291,8 @@ fn streams_with_an_error_or_without_their_end_are_bad() {
 /// A feed without end marks beside streams of a model, which have them, has not failed.
 #[test]
 fn end_marks_are_those_of_a_name() {
-    let (cut, good) = (chat(&[WORD]), chat(&[WORD]) + DONE);
+    let cut = chat(&[WORD]);
+    let good = chat(&[WORD]) + DONE;
     let bodies = [good.as_str(), &cut, &good, &cut, &cut, &cut];
     let directory = Directory::new();
     let list = directory.file("list.jsonl");
@@ -393,9 +397,11 @@ fn times_are_those_of_the_server_and_a_stall_is_in_them() {
 fn files_and_assertions_have_messages() {
     let server = Serve::start(&["--events", "5", "--first", "2ms", "--gap", "1ms"]);
     let directory = Directory::new();
-    let (json, csv) = (directory.file("run.json"), directory.file("run.csv"));
+    let json = directory.file("run.json");
+    let csv = directory.file("run.csv");
     let prometheus = directory.file("run.prom");
-    let (jsonl, k6) = (directory.file("run.jsonl"), directory.file("run.k6"));
+    let jsonl = directory.file("run.jsonl");
+    let k6 = directory.file("run.k6");
     let output = weir(
         "-n 50 -c 5 --io epoll --witness off --sse",
         &[

@@ -104,7 +104,8 @@ fn assertions_about_names_judge_runs_and_documents() {
 
 #[test]
 fn an_unknown_name_is_an_error_before_anything_is_sent() {
-    let (place, server) = (Place::new(), Raw::answering(OK));
+    let place = Place::new();
+    let server = Raw::answering(OK);
     let url = server.url();
     let listed = format!("{BRIEF} --from list.jsonl {url}");
     let brief = format!("{BRIEF} {url}");
@@ -130,7 +131,8 @@ fn an_unknown_name_is_an_error_before_anything_is_sent() {
 /// A name beyond the 16 of the greatest weights has no slices, by which a search judges.
 #[test]
 fn a_search_refuses_a_name_without_slices() {
-    let (place, server) = (Place::new(), Raw::answering(OK));
+    let place = Place::new();
+    let server = Raw::answering(OK);
     let heavy = |row: u32| format!("{{\"url\": \"/{row}\", \"weight\": 2}}\n");
     let rows: String = (0..16).map(heavy).chain(["{\"url\": \"/rare\"}\n".to_owned()]).collect();
     place.write("many.jsonl", &rows);
@@ -159,7 +161,8 @@ fn requests_of_a_list_that_are_never_sent_have_names() {
 /// Half of the checkouts at 100/s within 2 s is met by any server.
 #[test]
 fn a_search_has_claims_about_names() {
-    let (place, server) = (Place::new(), Serve::start(&[]));
+    let place = Place::new();
+    let server = Serve::start(&[]);
     let objective = "checkout: p50 < 2s and errors < 50%";
     let words = "-t1 -d300ms --warmup 0 --witness off --no-settle --max-rate 100 -o search.json";
     let words: Vec<&str> = words.split(' ').chain(["--from", "list.jsonl"]).collect();
@@ -179,7 +182,8 @@ fn a_search_has_claims_about_names() {
 
 #[test]
 fn comparisons_and_trends_have_metrics_of_names_and_name_other_lists() {
-    let (place, server) = (Place::new(), Serve::start(&[]));
+    let place = Place::new();
+    let server = Serve::start(&[]);
     place.write("other.jsonl", &LIST.replace("/buy", "/sell"));
     let run = |file: &str, words: &str| {
         let load = "-R 50 -n 40 -c 2 -t 1 --warmup 0 --witness off --no-preflight";
@@ -213,7 +217,8 @@ fn comparisons_and_trends_have_metrics_of_names_and_name_other_lists() {
 /// it.
 #[test]
 fn a_plan_has_the_name_of_the_probed_request() {
-    let (place, server) = (Place::new(), Raw::answering(OK));
+    let place = Place::new();
+    let server = Raw::answering(OK);
     let probed = |rows: &str| {
         place.write("rows.jsonl", rows);
         let plan = weir("--print-plan --from", &[&place.0.file("rows.jsonl"), &server.url()]);
@@ -221,7 +226,8 @@ fn a_plan_has_the_name_of_the_probed_request() {
         plan.pointer("/list/probed").and_then(Value::as_u64)
     };
     let put = "{\"url\": \"/put\", \"method\": \"PUT\"}\n";
-    let (a, b) = ("{\"url\": \"/a\"}\n", "{\"url\": \"/b\"}\n");
+    let a = "{\"url\": \"/a\"}\n";
+    let b = "{\"url\": \"/b\"}\n";
     assert_eq!(probed(&format!("{a}{b}")), Some(0));
     assert_eq!(probed(&format!("{put}{a}{b}")), Some(1));
     assert_eq!(probed(put), None);

@@ -64,7 +64,8 @@ impl Forger {
         let offer = self.bus.offer(run, &[AGENT], &self.specification).expect("a coordinator may");
         self.offers.borrow_mut().push(offer);
         let work = RunWork { specification: sha256(&self.specification), rows: None };
-        let (part, http) = (Part::new(1, 1).expect("it exists"), Some(HttpChoice::Http11));
+        let part = Part::new(1, 1).expect("it exists");
+        let http = Some(HttpChoice::Http11);
         Order { run: run.to_owned(), part, http, work, signature: None }
     }
 
@@ -99,7 +100,8 @@ fn signer(identity: &Path) -> OrderSigner {
 
 #[test]
 fn an_agent_takes_an_order_of_its_coordinators_once_and_no_other() {
-    let (server, fleet) = (Served::plainly(), LockedFleet::start());
+    let server = Served::plainly();
+    let fleet = LockedFleet::start();
     let mut agent = fleet.weir("agent", &fleet.identity(AGENT));
     let _agent = Process::start(&mut agent);
     let forger = Forger::start(&fleet, &server.url());
@@ -147,7 +149,8 @@ fn an_agent_takes_an_order_of_its_coordinators_once_and_no_other() {
 
 #[test]
 fn a_signed_order_brings_no_script_and_no_rules_of_wrk() {
-    let (server, fleet) = (Served::plainly(), LockedFleet::start());
+    let server = Served::plainly();
+    let fleet = LockedFleet::start();
     let words = "agent --allow any --permit all";
     let _agent = Process::start(&mut fleet.weir(words, &fleet.identity(AGENT)));
     let mut forger = Forger::start(&fleet, &server.url());

@@ -173,7 +173,8 @@ impl Request {
         assert_eq!(counts.iter().sum::<u64>(), number(&times.count));
         assert!(times.explicit_bounds.is_sorted(), "{times:?}");
         assert!(number(&times.start_time_unix_nano) <= number(&times.time_unix_nano));
-        let (min, max) = (times.min.unwrap_or(0.0), times.max.unwrap_or(0.0));
+        let min = times.min.unwrap_or(0.0);
+        let max = times.max.unwrap_or(0.0);
         assert!(min <= max && max <= times.sum, "{times:?}");
     }
 }
@@ -212,7 +213,8 @@ impl Collector {
 
 #[test]
 fn a_run_pushes_its_totals() {
-    let (server, collector) = (Serve::start(&[]), Collector::start());
+    let server = Serve::start(&[]);
+    let collector = Collector::start();
     // Longer than the time between two requests.
     let words = "-R 200 -c2 -t1 -d 6s --warmup 0";
     let ran = load("auto", words, &["--otlp", &collector.url(), &server.url()]);
@@ -266,7 +268,8 @@ fn a_list_pushes_its_totals_by_name() {
         }
         Ok(())
     });
-    let (collector, directory) = (Collector::start(), Directory::new());
+    let collector = Collector::start();
+    let directory = Directory::new();
     let list = directory.file("list.txt");
     let rows: String = (0..19).map(|row| format!("/{row}\n")).collect();
     std::fs::write(&list, rows).expect("the directory is the test's own");
@@ -365,7 +368,8 @@ fn a_wrong_address_is_found_before_the_load() {
 
 #[test]
 fn no_password_of_a_collector_reaches_the_document() {
-    let (server, collector) = (Serve::start(&[]), Collector::start());
+    let server = Serve::start(&[]);
+    let collector = Collector::start();
     let url = format!("http://me:pw@{}", collector.raw.authority());
     let ran = load("auto", "-n 5 -c1 -t1 --warmup 0", &["--otlp", &url, &server.url()]);
     let command = ran.document.run.command.as_ref().expect("it is recorded").join(" ");
@@ -377,7 +381,8 @@ fn no_password_of_a_collector_reaches_the_document() {
 
 #[test]
 fn headers_come_from_the_environment_and_reach_no_document() {
-    let (server, collector) = (Serve::start(&[]), Collector::start());
+    let server = Serve::start(&[]);
+    let collector = Collector::start();
     let run = |list: &str| {
         let mut command = Command::new(WEIR);
         command.env("OTEL_EXPORTER_OTLP_HEADERS", list);

@@ -18,7 +18,8 @@ fn page(path: &str) -> String {
 
 #[test]
 fn a_run_and_its_document_have_a_page() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let file = |name: &str| directory.file(name);
     let exports = [format!("html={}", file("b.html")), format!("markdown={}", file("b.md"))];
     let words = ["-o", &file("a.html"), "--export", &exports[0], "--export", &exports[1]];
@@ -45,12 +46,14 @@ fn a_run_and_its_document_have_a_page() {
 
 #[test]
 fn a_result_goes_to_each_file_in_the_format_of_its_name() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let names =
         ["a.json", "b", "c.html", "d.md", "e.csv", "f.xml", "g.hlog", "h.hgrm", "i.parquet"];
     let files = names.map(|name| directory.file(name));
     let mut words: Vec<&str> = files.iter().flat_map(|file| ["-o", file.as_str()]).collect();
-    let (url, given) = (server.url(), directory.file("a.json"));
+    let url = server.url();
+    let given = directory.file("a.json");
     words.extend(["--assert", "errors == 0", "-o", "-", &url]);
     let output = weir(LOAD, &words);
     assert_eq!(output.code(), 0, "{output:?}");
@@ -92,8 +95,10 @@ fn a_result_goes_to_each_file_in_the_format_of_its_name() {
 
 #[test]
 fn a_study_has_a_page() {
-    let (server, directory) = (Served::plainly(), Directory::new());
-    let (study, html) = (directory.file("study.json"), directory.file("study.html"));
+    let server = Served::plainly();
+    let directory = Directory::new();
+    let study = directory.file("study.json");
+    let html = directory.file("study.html");
     let words = ["-o", &study, "-c1", "-d", "100ms", "--warmup", "0", &server.url()];
     let output = weir("repeat -n 2 --no-settle -q", &words);
     assert_eq!(output.code(), 0, "{output:?}");
@@ -116,7 +121,8 @@ fn a_study_has_a_page() {
 /// Studies and comparisons write their files themselves, with the same content as `weir report`.
 #[test]
 fn studies_and_comparisons_export_their_result() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let file = |name: &str| directory.file(name);
     let study = file("study.json");
     let exports = ["html=a.html", "csv=a.csv", "markdown=a.md", "json=a.json", "text=a.txt"];

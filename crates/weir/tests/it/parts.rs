@@ -64,7 +64,8 @@ fn line_of(text: &str, label: &str) -> Option<usize> {
 /// The merged document of a list has the names of all parts, and the table of them.
 #[test]
 fn parts_of_a_list_are_merged_by_name() {
-    let (server, lists) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let lists = Directory::new();
     let list = lists.file("list.jsonl");
     let rows = "{\"url\": \"/a\", \"weight\": 2}\n{\"url\": \"/b\", \"name\": \"second\"}\n";
     std::fs::write(&list, rows).expect("the directory is the test's own");

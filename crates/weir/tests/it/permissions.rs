@@ -59,7 +59,8 @@ impl OpenBus {
 
 #[test]
 fn a_target_that_no_agent_allows_gets_nothing() {
-    let (server, bus) = (Served::plainly(), OpenBus::start());
+    let server = Served::plainly();
+    let bus = OpenBus::start();
     let url = server.url();
     let host = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
     let port = host.rsplit(':').next().expect("a port");
@@ -84,7 +85,8 @@ fn a_target_that_no_agent_allows_gets_nothing() {
 
 #[test]
 fn a_load_larger_than_an_agent_permits_does_not_begin() {
-    let (server, bus) = (Served::plainly(), OpenBus::start());
+    let server = Served::plainly();
+    let bus = OpenBus::start();
     let url = server.url();
     let rate = "--max-rate 100";
     bus.refused(rate, &["-R101", "-d1s", &url], "101/s are more than 100/s: --max-rate");
@@ -99,7 +101,8 @@ fn a_load_larger_than_an_agent_permits_does_not_begin() {
 
 #[test]
 fn an_agent_s_machine_is_not_used_without_a_permission() {
-    let (server, bus) = (Served::plainly(), OpenBus::start());
+    let server = Served::plainly();
+    let bus = OpenBus::start();
     let url = server.url();
     let on_agents = |flags: &[&'static str]| [&["-n5", "--on", "agents"], flags].concat();
     let with = |flags: &[&'static str]| -> Vec<String> {
@@ -124,7 +127,8 @@ fn an_agent_s_machine_is_not_used_without_a_permission() {
 
 #[test]
 fn each_agent_sends_the_secret_of_its_own_machine() {
-    let (bus, seen) = (OpenBus::start(), Arc::new(Mutex::new(Vec::new())));
+    let bus = OpenBus::start();
+    let seen = Arc::new(Mutex::new(Vec::new()));
     let theirs = Arc::clone(&seen);
     let server = Raw::start(move |peer| {
         while let Some(head) = peer.read_request()? {
@@ -152,7 +156,8 @@ fn each_agent_sends_the_secret_of_its_own_machine() {
 
 #[test]
 fn a_second_coordinator_learns_that_the_agents_are_in_a_run() {
-    let (server, bus) = (Served::plainly(), OpenBus::start());
+    let server = Served::plainly();
+    let bus = OpenBus::start();
     let _agent = bus.agent("gen-1", "", "");
     let mut first = bus.weir();
     let words = "--agents 1 --no-preflight --no-verdict --warmup 0 -R 200 -d 60s";

@@ -32,7 +32,8 @@ fn a_preloaded_library_sees_every_connection_and_request() {
     let named = unused.local_addr().expect("it is bound").port();
     drop(unused);
     let directory = Directory::new();
-    let (library, counts) = (directory.file("redirect.so"), directory.file("counts"));
+    let library = directory.file("redirect.so");
+    let counts = directory.file("counts");
     let document = directory.file("run.json");
     compile(&library);
 

@@ -108,7 +108,8 @@ fn requests_have_the_times_of_the_log() {
 /// whole seconds are spread, the last line was cut, and the same run follows from its document.
 #[test]
 fn a_long_log_in_whole_seconds_is_repeated() {
-    let (directory, server) = (Directory::new(), Served::plainly());
+    let directory = Directory::new();
+    let server = Served::plainly();
     let line = |nth: u64| {
         let second = 10 + nth / 2_500;
         format!("::1 - - [10/Oct/2000:13:55:{second} -0700] \"GET /{nth} HTTP/1.1\" 200 5\n")
@@ -144,7 +145,8 @@ fn a_long_log_in_whole_seconds_is_repeated() {
 /// that of the line.
 #[test]
 fn logs_of_caddy_and_traefik_are_replayed() {
-    let (directory, server) = (Directory::new(), Served::plainly());
+    let directory = Directory::new();
+    let server = Served::plainly();
     let caddy = |ts: &str, uri: &str| {
         format!(
             "{{\"level\":\"info\",\"ts\":{ts},\"msg\":\"handled request\",\"request\":{{\
@@ -176,7 +178,8 @@ fn logs_of_caddy_and_traefik_are_replayed() {
 
 #[test]
 fn what_cannot_be_replayed_is_refused_before_any_load() {
-    let (directory, server) = (Directory::new(), Served::plainly());
+    let directory = Directory::new();
+    let server = Served::plainly();
     let log = log(&directory);
     let check = |words: &str, more: &[&str], part: &str| {
         let url = server.url();

@@ -220,7 +220,8 @@ fn a_machine_without_threads_ends_with_71() {
 fn a_body_is_held_once() {
     const BYTES: u64 = 96 << 20;
     // The program itself takes memory, and more of it with every feature.
-    let (small, large) = (resident_bytes_with_body(1), resident_bytes_with_body(BYTES));
+    let small = resident_bytes_with_body(1);
+    let large = resident_bytes_with_body(BYTES);
     assert!(large < small + BYTES + (32 << 20), "{large} bytes, {small} without a body");
 }
 
@@ -382,7 +383,8 @@ fn a_limit_of_the_memory_ends_with_a_message() {
 #[test]
 fn no_error_passes_on_a_line_of_others() {
     const FORGED: &str = "::error::forged";
-    let (server, directory) = (Raw::answering(OK), Directory::new());
+    let server = Raw::answering(OK);
+    let directory = Directory::new();
     let routes = directory.file("routes");
     let route = format!(r#"{{"path": "/", "delay": "a\n{FORGED}\nb"}}"#);
     fs::write(&routes, route).expect("writable");

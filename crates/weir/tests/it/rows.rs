@@ -109,7 +109,8 @@ fn finished((running, directory): (Running, Directory)) -> (Ran, Vec<Slot>) {
 /// early.
 fn check_window(metadata: &BTreeMap<String, String>, slots: &[Slot], ran: &Ran) {
     let bound = |name: &str| metadata[name].parse::<u64>().expect("a number");
-    let (t0_ns, t1_ns) = (bound("weir.t0_ns"), bound("weir.t1_ns"));
+    let t0_ns = bound("weir.t0_ns");
+    let t1_ns = bound("weir.t1_ns");
     for slot in slots {
         let is_inside = (t0_ns..t1_ns).contains(&slot.intended_at);
         match slot.phase.as_str() {
@@ -204,7 +205,8 @@ fn check_percentiles(summary: &Summary, ok: &[u64], failed: &[u64]) {
                 continue;
             }
         };
-        let (least, most) = (exact_ns, exact_ns + exact_ns.div_ceil(1_000));
+        let least = exact_ns;
+        let most = exact_ns + exact_ns.div_ceil(1_000);
         assert!((least..=most).contains(&value.ns), "p{}: {value:?}, not {exact_ns}", value.p);
     }
 }
@@ -351,7 +353,8 @@ fn rows_of_trials(path: &str) -> BTreeMap<(u32, String), u64> {
 
 #[test]
 fn a_study_has_the_rows_of_all_trials() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     let names = ["study.json", "rows.parquet", "more.parquet"].map(|name| directory.file(name));
     let [file, rows, more] = names.each_ref().map(String::as_str);
     let weir = |words: &[&str]| Process::start(Command::new(WEIR).args(words)).wait();

@@ -60,8 +60,10 @@ const COMPARED: usize = 8;
 fn logged(run: impl Fn(&str, &[&str]) -> Output, words: &str, script: &str, args: &[&str]) -> Log {
     let answer = "HTTP/1.1 200 OK\r\nx-lower: a\r\nX-Twice: 1\r\nX-Twice: 2\r\n\
                   Content-Length: 4\r\n\r\nbody";
-    let (directory, server) = (Directory::new(), Raw::answering(answer));
-    let (log, file) = (directory.file("log"), directory.file("s.lua"));
+    let directory = Directory::new();
+    let server = Raw::answering(answer);
+    let log = directory.file("log");
+    let file = directory.file("s.lua");
     let script = LOGGER.replace("LOG", &log) + script;
     fs::write(&file, script).expect("the directory is the test's own");
     let url = server.url();
@@ -69,11 +71,13 @@ fn logged(run: impl Fn(&str, &[&str]) -> Output, words: &str, script: &str, args
     assert_eq!(output.code(), 0, "{output:?}");
     let at = output.stdout.find("Running ").unwrap_or_else(|| panic!("{output:?}"));
     let (printed, report) = output.stdout.split_at(at);
-    let (printed, report) = (printed.to_owned(), Report::read(report));
+    let printed = printed.to_owned();
+    let report = Report::read(report);
     let log = fs::read_to_string(log).expect("the script has written it");
     let log = log.replace(server.authority(), "HOST:PORT");
     let port = server.authority().rsplit(':').next().expect("a port");
-    let (mut states, mut frame) = (Vec::new(), Vec::new());
+    let mut states = Vec::new();
+    let mut frame = Vec::new();
     let mut calls: Vec<Vec<String>> = Vec::new();
     for line in log.replace(port, "PORT").lines() {
         let (state, call) = line.split_once(" -> ").expect("a state and a call");
@@ -195,7 +199,8 @@ fn delay_is_called_before_each_request() {
 
 #[test]
 fn the_body_of_a_script_is_in_the_plan_if_it_is_known() {
-    let (server, directory) = (Serve::start(&[]), Directory::new());
+    let server = Serve::start(&[]);
+    let directory = Directory::new();
     let file = directory.file("s.lua");
     let known = "wrk.method = 'POST'\nwrk.body = ('b'):rep(5000)\n";
     let free = format!("{known}function request() return wrk.format('PUT', '/', nil, 'c') end\n");
@@ -338,7 +343,8 @@ fn a_script_that_cannot_be_loaded_stops_before_any_connection() {
             fs::remove_file(bench.file()).expect("it was written");
         }
         let words = ["-s", &bench.file(), &bench.server.url()];
-        let (compat, plain) = (bench.as_wrk("-d1"), weir("-d1s", &words));
+        let compat = bench.as_wrk("-d1");
+        let plain = weir("-d1s", &words);
         for (output, code) in [(compat, 1), (plain, 2)] {
             assert_eq!((output.code(), output.stdout.as_str()), (code, ""), "{output:?}");
             let start = match script {

@@ -27,7 +27,8 @@ fn loaded(path: &str) -> Study {
 /// Half of the requests at 100/s within 2 s is met by any server.
 #[test]
 fn a_rate_that_is_the_highest_allowed_is_a_lower_bound() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
     let file = directory.file("search.json");
     let words = format!("{BRIEF} --max-rate 100 -o {file} {}", server.url());
     let output = search("p50 < 2s and errors < 50%", &words);
@@ -56,7 +57,8 @@ fn a_rate_that_is_the_highest_allowed_is_a_lower_bound() {
 #[test]
 fn objectives_have_the_conditions_of_assertions() {
     let events = ["--events", "5", "--gap", "1ms", "--event-data", "tokens"];
-    let (server, directory) = (Serve::start(&events), Directory::new());
+    let server = Serve::start(&events);
+    let directory = Directory::new();
     let file = directory.file("search.json");
     let goodput = "--goodput=ttft<10s";
     let tokens = "--tokens=json:/choices/0/delta/content";
@@ -78,7 +80,8 @@ fn objectives_have_the_conditions_of_assertions() {
 /// No server responds within a microsecond.
 #[test]
 fn an_objective_that_no_rate_meets_is_reported() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
     let file = directory.file("search.json");
     let words = format!("{BRIEF} --max-rate 40 -o {file} {}", server.url());
     let output = search("p50 < 1us", &words);
@@ -91,7 +94,8 @@ fn an_objective_that_no_rate_meets_is_reported() {
 /// A search that stopped has the trials that it made, and goes on with the next one.
 #[test]
 fn a_search_is_resumed_where_it_stopped() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
     let file = directory.file("search.json");
     let ready = directory.file("ready");
     let before = format!("[ $WEIR_TRIAL != 3 ] || [ -e {ready} ]");

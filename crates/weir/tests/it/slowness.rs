@@ -289,7 +289,8 @@ fn requests_in_a_pipeline_have_their_own_times() {
         let ran = weir::load(engine, flags, &[&server.url()]);
         ran.assert_all_ok();
         let times = &ran.document.latency.service_time;
-        let (min_ns, max_ns) = (times.ok.min_ns.expect("four"), times.ok.max_ns.expect("four"));
+        let min_ns = times.ok.min_ns.expect("four");
+        let max_ns = times.ok.max_ns.expect("four");
         assert!(max_ns >= min_ns + 100 * MS, "{ran}");
         assert!(sum_ns(times) >= u128::from(2 * 100 * MS + 2 * min_ns), "{ran}");
         assert_eq!(server.finish(), 4, "{ran}");

@@ -75,7 +75,8 @@ fn random_arrivals_follow_the_stages_and_their_seed() {
 
 #[test]
 fn a_curve_comes_from_a_file_and_assertions_name_a_stage() {
-    let (server, directory) = (Served::plainly(), Directory::new());
+    let server = Served::plainly();
+    let directory = Directory::new();
     let curve = directory.file("curve.csv");
     fs::write(&curve, "seconds,rate\n0,100\n0.2,300\n0.4,300\n").expect("a file");
     let words = format!("--stages @{curve} --warmup 0 -c4 --assert");

@@ -31,7 +31,9 @@ struct Window {
 
 impl Window {
     fn of(ran: &Ran) -> Window {
-        let (run, plan, phases) = (&ran.document.run, &ran.document.plan, &ran.document.phases);
+        let run = &ran.document.run;
+        let plan = &ran.document.plan;
+        let phases = &ran.document.phases;
         let t0 = run.epoch_unix_ns + phases[0].start_ns + plan.load.warmup.span_ns;
         let t1 = t0 + plan.load.duration_ns.expect("all runs have one");
         let resolved = phases.iter().map(|phases| phases.resolved_ns).max().unwrap_or(0);

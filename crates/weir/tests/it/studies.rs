@@ -35,7 +35,8 @@ fn measured(study: &Study) -> usize {
 
 #[test]
 fn repeat_keeps_every_run_and_prints_their_spread() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
     let file = directory.file("study.json");
     let words = format!("repeat {BRIEF} -n 3 --requests 50 -o {file} {}", server.url());
     let output = study(&words, &[]);
@@ -54,7 +55,8 @@ fn repeat_keeps_every_run_and_prints_their_spread() {
 
 #[test]
 fn trials_wait_until_the_target_is_idle_again() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
     let file = directory.file("study.json");
     let words = BRIEF.replace("--no-settle", "");
     let output =
@@ -70,8 +72,10 @@ fn trials_wait_until_the_target_is_idle_again() {
 
 #[test]
 fn pairs_are_interleaved_at_random_and_hooks_know_their_variant() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
-    let (file, log) = (directory.file("study.json"), directory.file("log"));
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
+    let file = directory.file("study.json");
+    let log = directory.file("log");
     let words = format!(
         "ab {BRIEF} --pairs 8 --study-seed 5 --names old,new --requests 40 -o {file} {}",
         server.url()
@@ -102,8 +106,10 @@ fn pairs_are_interleaved_at_random_and_hooks_know_their_variant() {
 
 #[test]
 fn a_hook_that_fails_stops_the_study_and_resuming_goes_on() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
-    let (file, stop) = (directory.file("study.json"), directory.file("stop"));
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
+    let file = directory.file("study.json");
+    let stop = directory.file("stop");
     let words = format!("repeat {BRIEF} -n 4 --requests 20 -o {file} {}", server.url());
     let hook = format!("test $WEIR_TRIAL != 3 || test -e {stop} || {{ echo no disk; exit 9; }}");
     let output = study(&words, &["--before", &hook]);
@@ -135,7 +141,8 @@ fn a_hook_that_fails_stops_the_study_and_resuming_goes_on() {
 
 #[test]
 fn an_unfinished_study_is_not_replaced() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
     let [file, new, page] = ["study.json", "new.json", "page.html"].map(|it| directory.file(it));
     let words = format!("repeat {BRIEF} -n 3 --requests 20 {}", server.url());
     let stopped = study(&words, &["-o", &file, "--before", "test $WEIR_TRIAL != 2"]);
@@ -174,7 +181,8 @@ fn an_unfinished_study_is_not_replaced() {
 
 #[test]
 fn a_server_that_dies_in_trial_7_of_10_leaves_six_runs() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
     let file = directory.file("study.json");
     let url = server.url();
     let words = format!("repeat {BRIEF} --requests 20 --wait-for-server 100ms -o {file} {url}");
@@ -191,8 +199,10 @@ fn a_server_that_dies_in_trial_7_of_10_leaves_six_runs() {
 /// Its run is measured as far as it went, and named.
 #[test]
 fn a_server_that_dies_within_a_trial_is_reported() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
-    let (file, script) = (directory.file("study.json"), directory.file("kills.lua"));
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
+    let file = directory.file("study.json");
+    let script = directory.file("kills.lua");
     let text = format!(
         "local sent = 0\nfunction request()\n  sent = sent + 1\n  if sent == 20 then \
          os.execute('kill -KILL {}') end\n  return wrk.format()\nend\n",
@@ -215,7 +225,8 @@ fn a_server_that_dies_within_a_trial_is_reported() {
 /// 50 requests have no p99: the median decides, and the report says so and what to do.
 #[test]
 fn the_median_decides_where_p99_has_no_value() {
-    let (a, b) = (Serve::start(&["--delay", "1ms"]), Serve::start(&["--delay", "40ms"]));
+    let a = Serve::start(&["--delay", "1ms"]);
+    let b = Serve::start(&["--delay", "40ms"]);
     let words = format!("ab {BRIEF} --pairs 6 -R 100 -d500ms -a {} -b {}", a.url(), b.url());
     let output = study(&words, &[]);
     let text = output.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -228,7 +239,8 @@ fn the_median_decides_where_p99_has_no_value() {
 
 #[test]
 fn a_study_that_is_killed_goes_on_where_it_was() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
     let file = directory.file("study.json");
     let words = format!("ab {BRIEF} --pairs 6 -d200ms -a -c1 -b -c2 -o {file} {}", server.url());
     let process = start(&words, &[]);
@@ -248,7 +260,8 @@ fn a_study_that_is_killed_goes_on_where_it_was() {
 
 #[test]
 fn ctrl_c_ends_a_study_in_order() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
     let file = directory.file("study.json");
     let words = format!("repeat {BRIEF} -n 50 -d300ms -o {file} {}", server.url());
     let process = start(&words, &[]);
@@ -279,7 +292,8 @@ fn a_full_disk_loses_the_file_and_not_the_result() {
 /// The limit on the size of files stands for a disk that fills after some trials.
 #[test]
 fn a_disk_that_fills_keeps_the_trials_before() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
     let file = directory.file("study.json");
     let load = format!("repeat {BRIEF} --requests 20 -o {file} {}", server.url());
     let once = study(&load, &["-n", "1"]);
@@ -307,7 +321,8 @@ fn a_disk_that_fills_keeps_the_trials_before() {
 
 #[test]
 fn no_secret_reaches_the_study() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
     let file = directory.file("study.json");
     let words = format!("repeat {BRIEF} -n 1 --requests 20 -o {file} {}", server.url());
     let secrets = ["-u", "me:TOPSECRET", "-H", "Cookie: id=HIDDEN77"];
@@ -344,8 +359,10 @@ fn no_secret_reaches_the_study() {
 /// A hook and a failure may print the secrets of either variant.
 #[test]
 fn no_secret_of_a_variant_reaches_the_study_by_another() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
-    let (file, script) = (directory.file("study.json"), directory.file("fails.lua"));
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
+    let file = directory.file("study.json");
+    let script = directory.file("fails.lua");
     let text = "function response() error('bad ' .. wrk.headers['Cookie']) end";
     fs::write(&script, text).expect("a file");
     let words = format!("ab {BRIEF} --pairs 6 -d100ms -o {file} {}", server.url());
@@ -362,7 +379,8 @@ fn no_secret_of_a_variant_reaches_the_study_by_another() {
 
 #[test]
 fn a_sweep_makes_all_combinations_in_random_order() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
     let file = directory.file("study.json");
     let words = format!(
         "sweep {BRIEF} -n 2 --study-seed 3 --requests 20 --vary c=1,2 --vary close=none,client \
@@ -396,7 +414,8 @@ fn a_sweep_makes_all_combinations_in_random_order() {
 #[test]
 fn a_sweep_divides_two_targets() {
     // Far apart: a busy machine must not reverse them.
-    let (slow, fast) = (Serve::start(&["--delay", "12ms"]), Serve::start(&["--delay", "1ms"]));
+    let slow = Serve::start(&["--delay", "12ms"]);
+    let fast = Serve::start(&["--delay", "1ms"]);
     let directory = Directory::new();
     let file = directory.file("study.json");
     let words = format!(
@@ -417,8 +436,10 @@ fn a_sweep_divides_two_targets() {
 
 #[test]
 fn a_sweep_comes_from_a_file_and_flags_win() {
-    let (server, directory) = (Serve::start(&["--delay", "1ms"]), Directory::new());
-    let (file, plan) = (directory.file("study.json"), directory.file("plan.toml"));
+    let server = Serve::start(&["--delay", "1ms"]);
+    let directory = Directory::new();
+    let file = directory.file("study.json");
+    let plan = directory.file("plan.toml");
     let text = "url = 'http://127.0.0.1:1/'\nargs = ['-c7', '-H', 'A: b']\nrepetitions = 4\n\
                 metrics = ['p50']\nbefore = 'echo $WEIR_VARIANT'\n[vary]\nclose = ['none', \
                 'client']\npath = ['/x', '/y']\n";

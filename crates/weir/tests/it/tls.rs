@@ -125,8 +125,8 @@ fn a_client_certificate_is_presented_and_its_key_is_written_nowhere() {
     let authority = Authority::new();
     let directory = Directory::new();
     let (cert, key) = authority.sign_client(&directory);
-    let (cert_text, key_text) =
-        (fs::read_to_string(&cert).expect("written"), fs::read_to_string(&key).expect("written"));
+    let cert_text = fs::read_to_string(&cert).expect("written");
+    let key_text = fs::read_to_string(&key).expect("written");
     let both = directory.file("both.pem");
     fs::write(&both, format!("{key_text}{cert_text}")).expect("the directory is the test's own");
     for version in [&TLS12, &TLS13] {
@@ -161,7 +161,8 @@ fn a_client_certificate_is_presented_and_its_key_is_written_nowhere() {
 
 #[test]
 fn choices_that_cannot_be_made_are_reported_by_flag() {
-    let (authority, directory) = (Authority::new(), Directory::new());
+    let authority = Authority::new();
+    let directory = Directory::new();
     let (cert, key) = authority.sign_client(&directory);
     let file = |name: &str, content: &str| {
         let path = directory.file(name);
@@ -311,7 +312,8 @@ fn the_server_receives_the_end_of_each_connection() {
     let identity = Authority::new().sign_loopback();
     on_an_engine(|engine| {
         for version in [&TLS12, &TLS13] {
-            let (in_order, cut) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+            let in_order = Arc::new(AtomicU64::new(0));
+            let cut = Arc::new(AtomicU64::new(0));
             let counts = (Arc::clone(&in_order), Arc::clone(&cut));
             let server = Secure::serving(identity.config(&[version], None), move |peer| {
                 // An end without a close_notify is an error here.

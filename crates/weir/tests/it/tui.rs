@@ -23,7 +23,8 @@ struct Tmux {
 impl Tmux {
     fn new((columns, rows): (u16, u16), locale: &str) -> Tmux {
         let tmux = Tmux { directory: Directory::new() };
-        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let columns = columns.to_string();
+        let rows = rows.to_string();
         let size = ["-x", &columns, "-y", &rows];
         let locale = format!("exec env LC_ALL={locale} PS1='ready> ' sh");
         let session = ["-f", "/dev/null", "-u", "new-session", "-d"];
@@ -158,7 +159,8 @@ fn a_run_outlives_its_terminal() {
     let tmux = Tmux::new((80, 24), "C.UTF-8");
     // Kept apart from the terminal, which is removed below.
     let directory = Directory::new();
-    let (pid, document) = (directory.file("pid"), directory.file("run.json"));
+    let pid = directory.file("pid");
+    let document = directory.file("run.json");
     tmux.enter(&format!(
         "sh -c 'trap \"\" HUP; echo $$ > {pid}; exec {WEIR} --tui -c2 -t1 -d600s -R 500 \
          -o {document} {}'",

@@ -41,7 +41,9 @@ fn processed(ran: &Ran) -> u64 {
 #[test]
 fn nginx_counts_the_requests_of_every_kind_of_load() {
     let nginx = Nginx::start("");
-    let (plain, http2, status) = (nginx.url(), nginx.http2_url(), nginx.status_url());
+    let plain = nginx.url();
+    let http2 = nginx.http2_url();
+    let status = nginx.status_url();
     on_an_engine(|engine| {
         for (url, flags) in [
             (&plain, "-c20 -d400ms --warmup 100ms"),
@@ -75,7 +77,8 @@ fn nginx_counts_the_requests_of_every_kind_of_load() {
 #[test]
 fn pages_are_read_over_tls() {
     let nginx = Nginx::start("");
-    let (status, ca) = (nginx.secure_status_url(), nginx.authority());
+    let status = nginx.secure_status_url();
+    let ca = nginx.authority();
     let metrics = format!("{}metrics", nginx.secure_url());
     let pages = ["--watch-nginx", &status, "--watch-prometheus", &metrics, "--watch-metric", "up"];
     for (url, trust) in [
@@ -105,7 +108,8 @@ fn pages_are_read_over_tls() {
 /// A page ends with its connection: with a close_notify it is complete.
 #[test]
 fn a_page_that_ends_with_its_connection_must_end_in_order() {
-    let (authority, target) = (Authority::new(), Serve::start(&[]));
+    let authority = Authority::new();
+    let target = Serve::start(&[]);
     let page = |ends_in_order: bool| {
         Secure::start(&authority.sign_loopback(), move |peer| {
             peer.read_request()?;
@@ -113,9 +117,13 @@ fn a_page_that_ends_with_its_connection_must_end_in_order() {
             if ends_in_order { peer.close_in_order() } else { peer.break_off() }
         })
     };
-    let (whole, cut) = (page(true), page(false));
+    let whole = page(true);
+    let cut = page(false);
     let flags = "-c1 -n 100 --watch-timeout 60s --watch-metric up";
-    let (ca, url, whole_url, cut_url) = (authority.file(), target.url(), whole.url(), cut.url());
+    let ca = authority.file();
+    let url = target.url();
+    let whole_url = whole.url();
+    let cut_url = cut.url();
     let ran =
         weir::load("epoll", flags, &["--cacert", &ca, "--watch-prometheus", &whole_url, &url]);
     ran.assert_all_ok();
@@ -129,7 +137,8 @@ fn a_page_that_ends_with_its_connection_must_end_in_order() {
 #[test]
 fn requests_of_another_client_are_a_finding() {
     let nginx = Nginx::start("");
-    let (url, status) = (nginx.url(), nginx.status_url());
+    let url = nginx.url();
+    let status = nginx.status_url();
     let other = format!("curl -s -o /dev/null {url} && echo 1");
     let flags = ["--watch-nginx", &status, "--watch-command", &other, &url];
     let ran = weir::load("epoll", "-c2 -n 500", &flags);
@@ -151,7 +160,8 @@ fn requests_of_another_client_are_a_finding() {
 #[test]
 fn the_access_log_has_a_line_with_the_status_of_every_request() {
     let nginx = Nginx::start("");
-    let (log, status) = (nginx.access_log(), nginx.status_url());
+    let log = nginx.access_log();
+    let status = nginx.status_url();
     let directory = Directory::new();
     let script = directory.file("both.lua");
     let text = "local n = 0\n\
@@ -188,7 +198,8 @@ fn the_access_log_has_a_line_with_the_status_of_every_request() {
 
 #[test]
 fn several_servers_of_one_name_are_reported() {
-    let (nginx, other) = (Nginx::start(""), Nginx::start(""));
+    let nginx = Nginx::start("");
+    let other = Nginx::start("");
     let ran = weir::load("epoll", "-c1 -n 20", &["--watch-pid", "nginx", &nginx.url()]);
     ran.assert_all_ok();
     let note = ran.document.notes.iter().find(|note| note.code == "several_servers");
@@ -206,7 +217,9 @@ fn several_servers_of_one_name_are_reported() {
 #[test]
 fn processes_and_metrics_are_series() {
     let nginx = Nginx::start("");
-    let (url, status, pid) = (nginx.url(), nginx.status_url(), nginx.pid());
+    let url = nginx.url();
+    let status = nginx.status_url();
+    let pid = nginx.pid();
     let metrics = format!("{url}metrics");
     let flags = "-c4 -d400ms --warmup 0s --watch-metric up --note kernel=new --capture true";
     let more =
@@ -247,12 +260,14 @@ fn a_source_that_fails_during_the_load_is_counted() {
 
 #[test]
 fn a_server_that_ends_during_the_load_is_unknown() {
-    let (nginx, target) = (Nginx::start(""), Serve::start(&[]));
+    let nginx = Nginx::start("");
+    let target = Serve::start(&[]);
     let directory = Directory::new();
     // The first call is before the load, the second kills nginx.
     let path = directory.file("called");
     let command = format!("mkdir {path} || kill -9 {}; echo 1", nginx.pid());
-    let (status, url) = (nginx.status_url(), target.url());
+    let status = nginx.status_url();
+    let url = target.url();
     let flags = ["--watch-nginx", &status, "--watch-command", &command, &url];
     let ran = weir::load("epoll", "-c1 -n 100", &flags);
     ran.assert_all_ok();
@@ -345,7 +360,8 @@ impl Drop for GrowingLog {
 
 #[test]
 fn a_log_that_others_keep_growing_is_given_up() {
-    let (log, target) = (GrowingLog::start(), Serve::start(&[]));
+    let log = GrowingLog::start();
+    let target = Serve::start(&[]);
     let more = ["--access-log", &log.path(), "--watch-timeout", "300ms", &target.url()];
     let ran = weir::load("epoll", "-c1 -n 20000", &more);
     ran.assert_all_ok();
@@ -359,7 +375,8 @@ fn a_log_that_others_keep_growing_is_given_up() {
 
 #[test]
 fn a_signal_ends_the_wait_for_the_server_with_the_report() {
-    let (log, target) = (GrowingLog::start(), Raw::answering(OK));
+    let log = GrowingLog::start();
+    let target = Raw::answering(OK);
     let more = ["--access-log", &log.path(), "--watch-timeout", "600s", &target.url()];
     let running = weir::start("epoll", "-c1 -n 20000 --no-preflight", &more);
     // proc_pid_stat(5): the state of a process that has ended and is not waited for.
@@ -393,7 +410,8 @@ fn a_capture_that_fails_is_reported() {
 
 #[test]
 fn captured_output_keeps_no_credential() {
-    let (target, directory) = (Serve::start(&[]), Directory::new());
+    let target = Serve::start(&[]);
+    let directory = Directory::new();
     let json = directory.file("run.json");
     let mut command = Command::new(weir::WEIR);
     command.args("-c1 -n 20 --capture env --capture".split(' '));
@@ -423,7 +441,8 @@ fn a_part_compares_no_counts() {
 #[test]
 fn a_source_that_cannot_be_read_ends_the_run_before_the_load() {
     let nginx = Nginx::start("");
-    let (url, secure) = (nginx.url(), nginx.secure_status_url());
+    let url = nginx.url();
+    let secure = nginx.secure_status_url();
     let before = nginx.requests();
     for (flags, flag) in [
         (["--watch-nginx", "http://127.0.0.1:1/"], "--watch-nginx"),
@@ -451,8 +470,10 @@ const SECRET: &str = "SECRET-e3b0c442";
 
 #[test]
 fn a_watched_run_is_repeated_with_the_credentials_of_its_page() {
-    let (nginx, directory) = (Nginx::start(""), Directory::new());
-    let (first, again) = (directory.file("run.json"), directory.file("again.json"));
+    let nginx = Nginx::start("");
+    let directory = Directory::new();
+    let first = directory.file("run.json");
+    let again = directory.file("again.json");
     let status = nginx.status_url().replace("http://", &format!("http://me:{SECRET}@"));
     let ran = weir("-c1 -n 100", &["--watch-nginx", &status, "-o", &first, &nginx.url()]);
     assert_eq!(ran.code(), 0, "{ran:?}");
@@ -470,9 +491,11 @@ fn a_watched_run_is_repeated_with_the_credentials_of_its_page() {
 fn credentials_are_in_no_file_of_a_watched_run() {
     let nginx = Nginx::start("");
     let directory = Directory::new();
-    let (json, rows) = (directory.file("run.json"), directory.file("rows.parquet"));
+    let json = directory.file("run.json");
+    let rows = directory.file("rows.parquet");
     let with_user = |url: String| url.replace("http://", &format!("http://me:{SECRET}@"));
-    let (status, metrics) = (with_user(nginx.status_url()), with_user(nginx.url()) + "metrics");
+    let status = with_user(nginx.status_url());
+    let metrics = with_user(nginx.url()) + "metrics";
     let header = format!("Authorization: Bearer {SECRET}");
     let note = format!("token={SECRET}");
     let capture = format!("echo sent {SECRET}; echo {SECRET} >&2");

@@ -80,7 +80,8 @@ impl Machines {
             ip(&["netns", "add", place])?;
             ip(&["-n", place, "link", "set", "lo", "up"])?;
             for network in NETWORKS {
-                let (device, port) = (network.name(), network.port(place));
+                let device = network.name();
+                let port = network.port(place);
                 let own_end = ["link", "add", device, "netns", place, "type", "veth"];
                 ip(&[&own_end[..], &["peer", "name", &port, "netns", SWITCH]].concat())?;
                 ip(&["-n", SWITCH, "link", "set", &port, "master", device, "up"])?;

@@ -43,7 +43,8 @@ impl Collector {
         fs::create_dir_all(&directory).context("failed to make a directory")?;
         let mut words = within(COORDINATOR)?;
         words.extend([need_program("python3", "accuracy")?.into(), root()?.join(COLLECT).into()]);
-        let (port, agents) = (BUS_PORT.to_string(), AGENTS.len().to_string());
+        let port = BUS_PORT.to_string();
+        let agents = AGENTS.len().to_string();
         words.extend([BUS_ADDRESS, &port, &agents].map(OsString::from));
         words.push(directory.clone().into());
         let mut script = Guarded::start(&words)?;

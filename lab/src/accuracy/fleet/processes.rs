@@ -224,7 +224,8 @@ impl FleetLoad {
             }
         };
         let text = |path| fs::read_to_string(path).context("failed to read what weir printed");
-        let (report, errors) = (text(&self.outputs.stdout)?, text(&self.outputs.stderr)?);
+        let report = text(&self.outputs.stdout)?;
+        let errors = text(&self.outputs.stderr)?;
         let document = fs::read_to_string(&self.outputs.document).ok();
         let document = document.map(|text| clients::document(&text)).transpose()?;
         Ok(FleetLoadEnd { code: status.code(), report, errors, document })

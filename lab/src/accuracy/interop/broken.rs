@@ -44,7 +44,8 @@ pub(super) fn compare(fixture: &Fixture, section: &mut Section) -> Result<()> {
     ensure!(log.lines.len() == documents.len(), "{} responses", log.lines.len());
     section.begin_table("Broken responses, and the end of their calls:");
     for (line, document) in log.lines.iter().zip(documents) {
-        let (response, grpcio) = (text(line, "response")?, text(line, "grpcio")?);
+        let response = text(line, "response")?;
+        let grpcio = text(line, "grpcio")?;
         let accounting = &document.accounting;
         let kinds = accounting.missed.keys().chain(accounting.errors.keys());
         let mut kinds: Vec<&str> = kinds.map(String::as_str).collect();

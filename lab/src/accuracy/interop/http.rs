@@ -37,7 +37,8 @@ pub(super) fn run(draw: &mut Draw, seed: u64) -> DrawnRun {
         load.push(format!("-c{connections} -n{}", draw.number(20, 400)));
     } else {
         let arrivals = draw.choice(&["uniform", "poisson"]);
-        let (warmup_ms, window_ms) = (draw.number(0, 3) * 100, draw.number(3, 7) * 100);
+        let warmup_ms = draw.number(0, 3) * 100;
+        let window_ms = draw.number(3, 7) * 100;
         load.push(format!(
             "-c{} -R{} --arrivals {arrivals} --warmup {warmup_ms}ms -d{window_ms}ms --drain 5s",
             connections + 20,
@@ -50,7 +51,8 @@ pub(super) fn run(draw: &mut Draw, seed: u64) -> DrawnRun {
         load.push("--tokens json:/choices/0/delta/content".to_owned());
     }
     let server = ForeignServer { kind: ServerKind::Sse, flags, seed };
-    let (load, body) = (load.join(" "), DrawnBody::None);
+    let load = load.join(" ");
+    let body = DrawnBody::None;
     DrawnRun { server, load, scheme: "http", path: "/v1?id={{seq}}", body, sends: 0 }
 }
 

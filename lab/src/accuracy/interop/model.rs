@@ -59,7 +59,8 @@ pub(in crate::accuracy) fn model(fixture: &Fixture) -> Result<Section> {
         ),
     );
     let paths = EXPORTS.map(|format| fixture.directory.join(format!("model.{format}")));
-    let (mut tries, mut run) = (1, run(fixture, &paths)?);
+    let mut tries = 1;
+    let mut run = run(fixture, &paths)?;
     while run.stop_ns > STOP_MAX_NS && tries < TRIES_MAX {
         run = self::run(fixture, &paths)?;
         tries += 1;
@@ -122,7 +123,8 @@ fn run(fixture: &Fixture, paths: &[PathBuf; 3]) -> Result<ModelRun> {
     let words = ["sh", "-c", "exec \"$@\" --goodput \"$0\"", GOODPUT];
     let client = fixture.start_weir_by(words.map(OsString::from).into(), &flags, &url)?;
     let usages = client.finish()?.phases.into_iter().map(|worker| worker.usage.gap_max_ns);
-    let (log, stop_ns) = (running.log.clone(), usages.max().unwrap_or(0));
+    let log = running.log.clone();
+    let stop_ns = usages.max().unwrap_or(0);
     Ok(ModelRun { log, versions: running.finish()?.versions, stop_ns })
 }
 
@@ -133,7 +135,9 @@ fn is_within(row: &Value) -> bool {
 /// Adds a compared figure.
 fn add(section: &mut Section, row: &Value) -> Result<()> {
     let text = |name: &str| row[name].as_str().context("a row has no text");
-    let (figure, source, unit) = (text("figure")?, text("source")?, text("unit")?);
+    let figure = text("figure")?;
+    let source = text("source")?;
+    let unit = text("unit")?;
     let show = |name: &str| {
         let value = row[name].as_f64().unwrap_or(f64::NAN);
         match unit {

@@ -61,7 +61,8 @@ pub(super) struct ServerLog {
 impl ServerKind {
     /// Returns the words that start the program.
     fn words(self) -> Result<Vec<OsString>> {
-        let (tools, sources) = (tools_dir()?, root()?.join(SOURCES));
+        let tools = tools_dir()?;
+        let sources = root()?.join(SOURCES);
         let python = tools.join("interop/python/bin/python");
         let (program, script) = match self {
             ServerKind::Sse => (python, sources.join("sse.py")),

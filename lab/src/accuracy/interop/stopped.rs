@@ -71,7 +71,9 @@ pub(super) fn compare(fixture: &Fixture, section: &mut Section) -> Result<()> {
         "A client that is stopped at random (SIGSTOP): percentiles up to p99 of the first token \
          and of gaps, and the goodput. A figure without a bound is exact to 5%, or 100 µs.",
     );
-    let (mut stated, mut wrong, mut noticed) = (0, 0, 0);
+    let mut stated = 0;
+    let mut wrong = 0;
+    let mut noticed = 0;
     for seed in (FIRST_SEED..).take(runs) {
         let mut draw = Draw::of(seed);
         let run = StoppedRun::of(&mut draw);
@@ -119,7 +121,8 @@ fn load(fixture: &Fixture, run: &StoppedRun, url: &str, draw: &mut Draw) -> Resu
     // Flags are split at blanks, which a goodput has.
     let words = ["sh", "-c", "exec \"$@\" --goodput \"$0\"", &goodput];
     let client = fixture.start_weir_by(words.map(OsString::from).into(), &flags, &url)?;
-    let (begin, mut stops) = (Instant::now(), RandomStops::default());
+    let begin = Instant::now();
+    let mut stops = RandomStops::default();
     loop {
         thread::sleep(Duration::from_millis(draw.number(10, run.apart_max_ms)));
         if begin.elapsed() >= LOADED {

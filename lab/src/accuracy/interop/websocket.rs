@@ -23,7 +23,8 @@ pub(super) fn node(draw: &mut Draw, seed: u64) -> DrawnRun {
 /// those that the server has not read are lost with it.
 fn run(draw: &mut Draw, seed: u64, kind: ServerKind) -> DrawnRun {
     let mut flags = vec![format!("--fragment 0.{}", draw.number(0, 5))];
-    let (threads, connections) = (draw.number(1, 2), draw.number(2, 20));
+    let threads = draw.number(1, 2);
+    let connections = draw.number(2, 20);
     let mut load = vec![format!("-t{threads} -c{connections} -n{}", draw.number(50, 500))];
     if draw.one_in(3) {
         flags.push(format!("--ping-ms {}", draw.number(10, 50)));
@@ -34,14 +35,16 @@ fn run(draw: &mut Draw, seed: u64, kind: ServerKind) -> DrawnRun {
     match draw.number(1, 4) {
         // Matched by a field, beside pushes and messages without an echo.
         1 => {
-            let (delay_ms, push) = (draw.number(0, 4), draw.number(0, 4));
+            let delay_ms = draw.number(0, 4);
+            let push = draw.number(0, 4);
             flags.push(format!("--delay-ms {delay_ms} --push 0.{push}"));
             flags.push(format!("--silent 0.0{}", draw.number(0, 1)));
             load.push(format!("--match json:/id --streams {}", draw.number(1, 16)));
         }
         // In order beside pushes, each of which leaves an echo over.
         2 => {
-            let (delay_ms, push) = (draw.number(0, 4), draw.number(1, 4));
+            let delay_ms = draw.number(0, 4);
+            let push = draw.number(1, 4);
             flags.push(format!("--delay-ms {delay_ms} --push 0.{push}"));
             load.push(format!("--streams {}", draw.number(1, 4)));
         }
@@ -49,7 +52,8 @@ fn run(draw: &mut Draw, seed: u64, kind: ServerKind) -> DrawnRun {
         3 => load.push(format!("--streams {}", draw.number(1, 16))),
         // Closed and aborted connections, and refused upgrades.
         _ => {
-            let (close, abort) = (draw.number(0, 10), draw.number(0, 10));
+            let close = draw.number(0, 10);
+            let abort = draw.number(0, 10);
             flags.push(format!("--close 0.{close:02} --abort 0.{abort:02}"));
             flags.push(format!(
                 "--silent 0.0{} --refuse 0.{}",
@@ -59,7 +63,8 @@ fn run(draw: &mut Draw, seed: u64, kind: ServerKind) -> DrawnRun {
             flags.push(format!("--delay-ms {}", draw.number(0, 4)));
         }
     }
-    let (timeout_ms, io) = (draw.number(6, 10) * 100, draw.choice(&["epoll", "auto"]));
+    let timeout_ms = draw.number(6, 10) * 100;
+    let io = draw.choice(&["epoll", "auto"]);
     load.push(format!("-T{timeout_ms}ms --seed {seed} --io {io}"));
     if draw.one_in(2) {
         load.push("--ws-binary".to_owned());

@@ -55,7 +55,8 @@ impl Cluster {
         let nodes = nodes.collect::<Result<Vec<HollowNode>>>()?;
         let image = vec![fixture.weir.clone(), nats_directory()?.join("nats-server")];
         let nodes = HollowNodes::start(nodes, directory.join("pods"), image)?;
-        let (weir, manifest) = (fixture.weir.clone(), directory.join("manifest.yaml"));
+        let weir = fixture.weir.clone();
+        let manifest = directory.join("manifest.yaml");
         let cluster = Cluster { nodes, plane, machines, weir, manifest };
         cluster.plane.await_that("the nodes are not ready", || {
             cluster.ready_nodes().is_ok_and(|ready| ready == MANY_AGENTS.len() + 1)

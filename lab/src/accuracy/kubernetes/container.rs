@@ -43,7 +43,9 @@ impl Container {
         let mut command = sandbox.command(node, process)?;
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let child = command.spawn().context("failed to start a container")?;
-        let (name, image, begun) = (text("name"), text("image"), begun.to_owned());
+        let name = text("name");
+        let image = text("image");
+        let begun = begun.to_owned();
         Ok(Container { name, image, child, code: None, restarts: 0, begun })
     }
 
@@ -102,7 +104,8 @@ pub(super) fn process(
         let words = list(&spec[name]).iter().filter_map(Value::as_str);
         words.map(|word| expanded(word, &environment)).collect()
     };
-    let (command, arguments) = (words("command"), words("args"));
+    let command = words("command");
+    let arguments = words("args");
     let command = if command.is_empty() { vec![ENTRY_POINT.to_owned()] } else { command };
     let number = |name: &str| {
         let own = spec["securityContext"][name].as_u64();

@@ -155,7 +155,8 @@ fn start(directory: &Path, name: &str, flags: &[&str]) -> Result<Guarded> {
 
 /// Starts etcd, and returns its address too.
 fn start_store(directory: &Path) -> Result<(Guarded, SocketAddr)> {
-    let (clients, peers) = (free_address()?, free_address()?);
+    let clients = free_address()?;
+    let peers = free_address()?;
     let store = start(
         directory,
         "etcd",

@@ -266,7 +266,8 @@ fn offer(
         }
         ip(&[&["-n", &node.name, "addr", "add"], &device[..]].concat())?;
     }
-    let (name, namespace) = (text("name"), text("namespace"));
+    let name = text("name");
+    let namespace = text("namespace");
     Ok(format!(
         "{shown} {name} {name}.{namespace} {name}.{namespace}.svc \
                 {name}.{namespace}.svc.cluster.local\n"

@@ -66,7 +66,8 @@ impl PodRun {
             let container = Container::start(&sandbox, node.name, spec, &process, (&log, now))?;
             containers.push(PodContainer { container, sandbox, spec: spec.clone(), process });
         }
-        let (begun, reported) = (now.to_owned(), Value::Null);
+        let begun = now.to_owned();
+        let reported = Value::Null;
         Ok(PodRun { containers, path, directory, begun, kill_at: None, reported })
     }
 

@@ -99,7 +99,8 @@ impl Sandbox {
         command.arg(process.directory.as_deref().unwrap_or("/"));
         let environment = process.environment.iter().map(|(name, value)| format!("{name}={value}"));
         command.arg("PATH=/usr/bin").args(environment);
-        let (user, group) = (process.user.unwrap_or(USER), process.group.unwrap_or(USER));
+        let user = process.user.unwrap_or(USER);
+        let group = process.group.unwrap_or(USER);
         let more = process.volumes_group;
         let groups = more.map_or("--clear-groups".to_owned(), |more| format!("--groups={more}"));
         let ids = [format!("--reuid={user}"), format!("--regid={group}"), groups];

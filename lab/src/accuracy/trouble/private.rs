@@ -26,7 +26,8 @@ pub(super) fn killed_coordinator(scene: &mut Scene<'_>) -> Result<Row> {
     while left() > 0 && since.elapsed().as_secs_f64() < END_MAX_S {
         thread::sleep(Duration::from_millis(1));
     }
-    let (ended_s, left) = (since.elapsed().as_secs_f64(), left());
+    let ended_s = since.elapsed().as_secs_f64();
+    let left = left();
     // Whatever still sent would be seen.
     thread::sleep(Duration::from_secs(1));
     let seen = trial.end()?;

@@ -54,15 +54,17 @@ impl Row {
             format!("{lost} agents are lost")
         });
         self.must(seen.end.code == Some(0), || format!("exit status {:?}", seen.end.code));
-        let (ok, planned) = (document.accounting.ok, document.accounting.planned);
+        let ok = document.accounting.ok;
+        let planned = document.accounting.planned;
         self.must(ok == planned, || format!("{ok} of {planned} ok"));
         self.must_be_counted(seen)
     }
 
     /// Requires that the document has as many requests as the log, none of them twice.
     pub(super) fn must_be_counted(&mut self, seen: &TroubleSeen) -> Result<()> {
-        let (sent, logged, doubled) =
-            (seen.document()?.accounting.sent.total, seen.log.len() as u64, seen.doubled());
+        let sent = seen.document()?.accounting.sent.total;
+        let logged = seen.log.len() as u64;
+        let doubled = seen.doubled();
         self.must(sent == logged && doubled == 0, || {
             format!("{sent} requests in the document, {logged} in the log, {doubled} slots twice")
         });

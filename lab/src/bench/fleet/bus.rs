@@ -33,7 +33,8 @@ impl CountingBus {
     pub(super) fn start(directory: &Path) -> Result<CountingBus> {
         let store = directory.join("jetstream");
         fs::remove_dir_all(&store).ok();
-        let (listen, monitor) = (free_address()?, free_address()?);
+        let listen = free_address()?;
+        let monitor = free_address()?;
         let configuration = directory.join("nats.conf");
         let text = format!(
             "listen: \"{listen}\"\nhttp: \"{monitor}\"\njetstream {{ store_dir: \"{0}\" }}\n\

@@ -30,7 +30,8 @@ struct BusReading {
 
 impl BusReading {
     fn now(bus: &CountingBus, coordinator_cpu_s: f64) -> Result<BusReading> {
-        let (at, counts) = (Instant::now(), bus.counts()?);
+        let at = Instant::now();
+        let counts = bus.counts()?;
         let bus_cpu_s = cpu_s(bus.pid()).context("the bus has ended")?;
         Ok(BusReading { at, bus_cpu_s, coordinator_cpu_s, counts })
     }
@@ -67,8 +68,11 @@ impl Course {
         let coordinator = command.spawn().context("failed to start weir")?;
         let pid = coordinator.id();
         let output = thread::spawn(move || coordinator.wait_with_output());
-        let (mut first, mut load_end) = (None, None);
-        let (mut coordinator_cpu_s, mut coordinator_mib, mut kept_bytes) = (0.0, 0.0, 0);
+        let mut first = None;
+        let mut load_end = None;
+        let mut coordinator_cpu_s = 0.0;
+        let mut coordinator_mib = 0.0;
+        let mut kept_bytes = 0;
         while !output.is_finished() {
             thread::sleep(LOOK_EVERY);
             // An ended process has no figures; the last ones stay.
@@ -143,7 +147,8 @@ impl Course {
     /// Requires that all parts are complete.
     pub(super) fn judge(&self, section: &mut Section, agents: u32) {
         let document = &self.document;
-        let (ok, planned) = (document.accounting.ok, document.accounting.planned);
+        let ok = document.accounting.ok;
+        let planned = document.accounting.planned;
         let fleet = document.fleet.as_ref();
         let lost = fleet.map_or(agents as usize, |fleet| fleet.lost().count());
         let missing = document.missing_parts().count();

@@ -96,7 +96,8 @@ impl SimulatedAgents {
     ) -> Result<SimulatedAgents> {
         let recording = Arc::new(recording);
         let is_over = Arc::new(AtomicBool::new(false));
-        let (delivered, threads) = (Arc::new(AtomicU64::new(0)), Vec::new());
+        let delivered = Arc::new(AtomicU64::new(0));
+        let threads = Vec::new();
         let mut agents = SimulatedAgents {
             is_over: Arc::clone(&is_over),
             delivered: Arc::clone(&delivered),
@@ -160,7 +161,8 @@ struct SimulatedRunner {
 impl Runner for SimulatedRunner {
     fn prepare(&self, spec: &RunSpec, _: &mut dyn Observer) -> Result<Box<dyn PreparedRun>, Error> {
         let document = self.load.recording.document_of(spec.part.context("it has no part")?);
-        let (load, gate) = (self.load.clone(), self.gate.clone());
+        let load = self.load.clone();
+        let gate = self.gate.clone();
         Ok(Box::new(SimulatedRun { load, document, gate }))
     }
 

@@ -47,7 +47,8 @@ pub(super) fn profiles(default: &Path, place: &Path) -> Result<[Profile; 4]> {
         write(&file, &with_uring(&default, rule).to_string())?;
         Ok(file)
     };
-    let (denied, permitted) = (made("denied.json", denied)?, made("allowed.json", permitted)?);
+    let denied = made("denied.json", denied)?;
+    let permitted = made("allowed.json", permitted)?;
     let has_uring = URING.iter().all(|name| allowed(&default).contains(*name));
     let profile = |name, file, has_uring| Profile {
         name,

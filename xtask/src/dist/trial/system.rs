@@ -69,7 +69,8 @@ impl System<'_> {
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         ensure!(output.status.success(), "two agents ended with {}: {error}", output.status);
         let document: Value = serde_json::from_slice(&output.stdout).context("no document")?;
-        let (agents, ok) = (&document["fleet"]["agents"], &document["accounting"]["ok"]);
+        let agents = &document["fleet"]["agents"];
+        let ok = &document["accounting"]["ok"];
         ensure!(agents.as_array().is_some_and(|agents| agents.len() == 2), "it has no agents");
         ensure!(*ok == 100, "of 100 requests {ok} succeeded");
         Ok(())

@@ -5,7 +5,8 @@ use crate::source::scanner::is_word_char;
 /// Returns all paths in a line of code. A single name is a path of one part, but for
 /// fields and methods, and for lower-case names that are not called: those are variables.
 pub(super) fn paths(code: &str) -> Vec<Vec<String>> {
-    let (mut found, mut at) = (Vec::new(), 0);
+    let mut found = Vec::new();
+    let mut at = 0;
     while let Some(skipped) = code[at..].find(is_word_char) {
         let (before, rest) = code.split_at(at + skipped);
         let length = rest.find(|c| !is_word_char(c) && c != ':').unwrap_or(rest.len());

@@ -292,8 +292,9 @@ impl NameTallies {
     }
 
     fn resolve_failure(&mut self, outcome: Outcome, response_ns: u64, service_ns: u64) {
-        let (outcomes, response, service) =
-            (&mut self.outcomes, &mut self.response, &mut self.service);
+        let outcomes = &mut self.outcomes;
+        let response = &mut self.response;
+        let service = &mut self.service;
         let (response, service) = match outcome {
             Outcome::Ok(_) => return,
             Outcome::BadResponse(_) => {

@@ -57,7 +57,8 @@ impl Recorder {
         if self.is_open_loop {
             send_lag.censored.add(&never.ages);
         }
-        let (sent, capacity_ns) = (self.really_sent(), self.capacity.finish(&self.timeline, end));
+        let sent = self.really_sent();
+        let capacity_ns = self.capacity.finish(&self.timeline, end);
         let occupancy = Occupancy { capacity_ns, ..self.occupancy.finish(&self.timeline, end) };
         Measurements {
             planned,
@@ -91,7 +92,8 @@ impl Recorder {
 
     /// Returns the lags of all slots of M that were sent.
     fn lags(&self) -> Lags {
-        let (unwaited, waited) = (&self.times.unwaited, &self.times.waited);
+        let unwaited = &self.times.unwaited;
+        let waited = &self.times.waited;
         let lag = |waited: &Tally, ended: &SparseHistogram| {
             let mut lag = sum(&unwaited.lag, waited);
             lag.add_sparse(ended);
@@ -174,7 +176,8 @@ impl Recorder {
             }
             let slice = self.slices.index(start.after(range.first_ns));
             let sum = u128::from(end_offset) * u128::from(range.slots) - range.sum_ns;
-            let (oldest, youngest) = (end_offset - range.first_ns, end_offset - range.last_ns);
+            let oldest = end_offset - range.first_ns;
+            let youngest = end_offset - range.last_ns;
             never.add(slice, youngest, oldest, range.slots, sum);
         });
         self.add_shed(shed, end, &mut never);

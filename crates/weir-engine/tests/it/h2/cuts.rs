@@ -87,7 +87,8 @@ fn run(protocol: &ProtocolFactory, service: ServiceFactory, what: &str) -> Run {
 fn cut_everywhere(protocol: &ProtocolFactory, service: fn(Cut) -> ServiceFactory) {
     for resets in [false, true] {
         for is_sent in [false, true] {
-            let (mut failed, mut complete) = (0, 0);
+            let mut failed = 0;
+            let mut complete = 0;
             for bytes in 0..700 {
                 let (sent, received) =
                     if is_sent { (bytes, usize::MAX) } else { (usize::MAX, bytes) };

@@ -121,7 +121,8 @@ fn many(out: &mut Vec<u8>, push: impl Fn(&mut Vec<u8>)) {
 }
 
 fn block(fields: &[(&str, &str)]) -> Vec<u8> {
-    let (mut encoder, mut block) = (Encoder::new(0), Vec::new());
+    let mut encoder = Encoder::new(0);
+    let mut block = Vec::new();
     encoder.begin(&mut block);
     for (name, value) in fields {
         encoder.field(name.as_bytes(), value.as_bytes(), &mut block);
@@ -152,7 +153,8 @@ fn floods() {
 #[test]
 fn header_bombs() {
     let run = attacked(Settings::default(), |nth, out| {
-        let (mut encoder, mut bomb) = (Encoder::new(4_096), Vec::new());
+        let mut encoder = Encoder::new(4_096);
+        let mut bomb = Vec::new();
         encoder.begin(&mut bomb);
         encoder.field(b"x", &[b'y'; 2_500], &mut bomb);
         bomb.extend([0xbe; 50_000]);

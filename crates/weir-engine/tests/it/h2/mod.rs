@@ -72,9 +72,11 @@ fn the_servers_limit_makes_requests_wait() {
 fn streams_end_one_by_one() {
     let habits = Habits { returned: 0.1, failed: 0.1, retires: 0.02, ..Habits::default() };
     let (run, counts, _) = run(habits, open(2_000, 1, 2), 20);
-    let (sent, outcomes) = (run.measured.sent, run.measured.outcomes);
+    let sent = run.measured.sent;
+    let outcomes = run.measured.outcomes;
     let count = |code| run.measured.errors.get(&ErrorKind::Protocol(code)).copied().unwrap_or(0);
-    let (failed, returned) = (count("stream_reset_internal_error"), count("returned"));
+    let failed = count("stream_reset_internal_error");
+    let returned = count("returned");
     assert_eq!(outcomes.ok + failed + returned, 2_000, "{outcomes:?}");
     assert_eq!(failed, counts.failed);
     // Others were returned by the end of new streams.
@@ -188,7 +190,8 @@ fn lone_timeouts_keep_their_connection() {
     let habits = Habits { swallowed: 0.1, ..Habits::default() };
     let plan = closed(1).with_load(|load| load.timeout_ns = 50 * MS);
     let (run, counts, _) = run(habits, plan, 1);
-    let (outcomes, connections) = (run.measured.outcomes, &run.measured.connections);
+    let outcomes = run.measured.outcomes;
+    let connections = &run.measured.connections;
     assert!(outcomes.timed_out >= 5 && outcomes.ok > 30, "{outcomes:?}");
     assert_eq!(counts.cancelled, outcomes.timed_out);
     assert_eq!((connections.connects, connections.renewed), (1, 0));
@@ -201,7 +204,8 @@ fn dead_connections_are_replaced() {
     let habits = Habits { requests_max: 20, ..Habits::default() };
     let plan = closed(1).with_load(|load| load.timeout_ns = 50 * MS);
     let (run, ..) = run(habits, plan, 1);
-    let (outcomes, connections) = (run.measured.outcomes, &run.measured.connections);
+    let outcomes = run.measured.outcomes;
+    let connections = &run.measured.connections;
     // 19 responses in 38 ms, then two timeouts: seven times, and 17 responses more.
     assert!((149..=151).contains(&outcomes.ok), "{outcomes:?}");
     assert_eq!((outcomes.timed_out, connections.renewed), (14, 7), "{outcomes:?}");
@@ -232,7 +236,8 @@ fn numbers_of_streams_are_used_up() {
         let plan = plan.with_load(|load| load.pipeline = streams);
         let job = Job { protocol: protocol.clone(), ..job(&plan) };
         let (run, _) = run_in(World::default(), Habits::default(), &job);
-        let (outcomes, connections) = (run.measured.outcomes, &run.measured.connections);
+        let outcomes = run.measured.outcomes;
+        let connections = &run.measured.connections;
         assert_eq!(outcomes.ok, run.measured.planned, "{:?}: {outcomes:?}", plan.load);
         let sent = run.measured.sent.total();
         let full = sent / 10;
@@ -270,10 +275,14 @@ fn bad_habits(random: &mut Random) -> Habits {
 /// and every run ends.
 #[test]
 fn wild_worlds_conserve_every_slot() {
-    let (mut ok, mut other, mut goaways, mut waits) = (0, 0, 0, 0);
+    let mut ok = 0;
+    let mut other = 0;
+    let mut goaways = 0;
+    let mut waits = 0;
     for seed in 0..150 {
         let mut random = Random::new(Seed(seed), 301);
-        let (plan, habits) = (wild_plan(&mut random), bad_habits(&mut random));
+        let plan = wild_plan(&mut random);
+        let habits = bad_habits(&mut random);
         let body = random.chance(0.5).then_some(&[b'x'; 300][..]);
         let request = Prepared::http1("POST", "/", "sim", &[], body).expect("a plain request");
         let observed = PerTag::default();

@@ -155,10 +155,13 @@ fn wild_worlds_conserve_every_slot_of_a_script() {
         function request() return string.rep(wrk.format('GET', '/a'), 2) end
         function response(status) assert(status == 200) end",
     ];
-    let (mut ok, mut other, mut refused) = (0, 0, 0);
+    let mut ok = 0;
+    let mut other = 0;
+    let mut refused = 0;
     for seed in 0..120 {
         let mut random = Random::new(Seed(seed), 302);
-        let (plan, habits) = (wild_plan(&mut random), bad_habits(&mut random));
+        let plan = wild_plan(&mut random);
+        let habits = bad_habits(&mut random);
         let (service, _) = H2Service::factory(habits);
         let world = World { service: Some(service), ..World::wild(Seed(seed), 100 * MS) };
         let observed = PerTag::default();

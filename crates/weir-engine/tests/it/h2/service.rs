@@ -48,7 +48,10 @@ pub(super) struct Habits {
 
 impl Default for Habits {
     fn default() -> Habits {
-        let (returned, failed, swallowed, retires) = (0.0, 0.0, 0.0, 0.0);
+        let returned = 0.0;
+        let failed = 0.0;
+        let swallowed = 0.0;
+        let retires = 0.0;
         Habits {
             service: Law::Fixed(2_000_000),
             queues: false,
@@ -188,7 +191,8 @@ impl Service for H2Service {
             return;
         }
         let bytes = self.cutter.receive(bytes, link);
-        let (mut requests, mut resets) = (Vec::new(), Vec::new());
+        let mut requests = Vec::new();
+        let mut resets = Vec::new();
         let read = self.server.receive(bytes, |event| match event {
             ServerEvent::Request { stream, is_end: true, .. }
             | ServerEvent::Data { stream, is_end: true, .. } => requests.push(stream),

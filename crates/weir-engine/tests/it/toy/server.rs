@@ -149,7 +149,8 @@ impl Service for ToyServer {
             let ends_ns = self.habits.service.draw(link.chance);
             return link.wake(ends_ns, token);
         }
-        let (request, status) = (*request, link.chance.chance(self.habits.not_found));
+        let request = *request;
+        let status = link.chance.chance(self.habits.not_found);
         let status = if status { 404 } else { 200 };
         self.streams.remove(&stream);
         let frame = Frame { kind: Kind::Response, stream, value: status.into() };

@@ -28,8 +28,11 @@ impl Captures {
     /// Creates the storage; `None` if nothing has to be stored.
     pub(super) fn new(interest: Interest, budget: &BodyBudget) -> Option<Box<Captures>> {
         let budget = budget.clone();
-        let (slots, completed, lines) = (Vec::new(), Vec::new(), Vec::new());
-        let (format, calls) = (None, None);
+        let slots = Vec::new();
+        let completed = Vec::new();
+        let lines = Vec::new();
+        let format = None;
+        let calls = None;
         let messages = Vec::new();
         let captures =
             Captures { interest, budget, format, calls, messages, slots, completed, lines };

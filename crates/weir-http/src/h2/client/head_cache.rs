@@ -73,7 +73,9 @@ impl H2HeadCache {
         mut each: impl FnMut(&[u8], &[u8]),
     ) -> Result<ResponseFields, H2Fault> {
         let before = decoder.table_changes();
-        let (mut check, mut number, mut is_bad_pseudo) = (FieldCheck::default(), 0, false);
+        let mut check = FieldCheck::default();
+        let mut number = 0;
+        let mut is_bad_pseudo = false;
         let is_first = self.fields.status == 0;
         let decoded = decoder.decode(block, |name, value| {
             if check.field(name, value) {

@@ -145,7 +145,8 @@ impl ClientSession {
         let slot = self.streams.insert(number);
         let frame_bytes_max = self.link.frame_bytes_max();
         let send_window = SendWindow::new(self.link.initial_window());
-        let (encoder, out) = (&mut self.link.encoder, &mut self.link.out);
+        let encoder = &mut self.link.encoder;
+        let out = &mut self.link.out;
         let traits = self.requests.push(request, number, encoder, frame_bytes_max, out);
         let upload = traits.has_body.then(|| Upload { request: Arc::clone(request), sent: 0 });
         if upload.is_some() {
@@ -283,7 +284,8 @@ impl ClientSession {
         if flow_bytes > 0 {
             self.link.take_data(flow_bytes)?;
         }
-        let (slot, bytes) = (self.streams.find(number), data.len());
+        let slot = self.streams.find(number);
+        let bytes = data.len();
         if bytes == 0 && (!is_end || slot.is_none()) {
             self.link.count_idle()?;
         }

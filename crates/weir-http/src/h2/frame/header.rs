@@ -70,7 +70,8 @@ impl FrameHeader {
         if !self.has(flags::PADDED | flags::PRIORITY) {
             return Ok(payload);
         }
-        let (mut block, mut padding) = (payload, 0);
+        let mut block = payload;
+        let mut padding = 0;
         if self.has(flags::PADDED) {
             let (length, rest) = block.split_first().ok_or(H2Fault::FRAME_SIZE)?;
             (padding, block) = (usize::from(*length), rest);

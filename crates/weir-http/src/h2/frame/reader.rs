@@ -156,7 +156,8 @@ impl FrameReader {
             }
             if let ReaderState::Data(rest) = &mut self.state {
                 let (length, data, is_complete) = rest.read(&bytes[used..])?;
-                let (stream, flow_bytes) = (rest.stream, rest.flow_bytes);
+                let stream = rest.stream;
+                let flow_bytes = rest.flow_bytes;
                 let is_end = is_complete && rest.is_end;
                 let data = &bytes[used..][data.0..data.1];
                 used += length;

@@ -56,7 +56,8 @@ impl Settings {
         };
         let pairs = values(self).into_iter().zip(values(other));
         pairs.filter(|(new, old)| new != old).filter_map(|((id, value), _)| {
-            let ([a, b], [c, d, e, f]) = (id.to_be_bytes(), value?.to_be_bytes());
+            let [a, b] = id.to_be_bytes();
+            let [c, d, e, f] = value?.to_be_bytes();
             Some([a, b, c, d, e, f])
         })
     }
@@ -131,7 +132,8 @@ mod tests {
 
     #[test]
     fn each_size_of_the_table_is_passed_on() {
-        let (mut read, mut sizes) = (DEFAULT(), Vec::new());
+        let mut read = DEFAULT();
+        let mut sizes = Vec::new();
         let payload = [0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 9];
         assert_eq!(read.apply(&payload, |size| sizes.push(size)), Ok(()));
         assert_eq!((sizes, read.header_table_bytes), (vec![0, 9], 9));

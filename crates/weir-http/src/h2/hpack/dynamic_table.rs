@@ -44,7 +44,8 @@ pub(super) struct Hashes {
 
 impl DynamicTable {
     pub(super) fn new(size_max: usize) -> DynamicTable {
-        let (entries, bytes) = (VecDeque::new(), Vec::new());
+        let entries = VecDeque::new();
+        let bytes = Vec::new();
         DynamicTable { entries, bytes, base: 0, size: 0, size_max, changes: 0 }
     }
 

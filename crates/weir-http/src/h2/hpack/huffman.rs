@@ -57,7 +57,9 @@ impl Tables {
             first: [(0, 0); LONGEST as usize + 1],
             limit: [0; LONGEST as usize + 1],
         };
-        let (mut code, mut place, mut length) = (0u32, 0, 1);
+        let mut code = 0u32;
+        let mut place = 0;
+        let mut length = 1;
         while length <= LONGEST {
             tables.first[length as usize] = (code, place as u16);
             let mut symbol = 0;
@@ -114,10 +116,12 @@ impl Tables {
 /// If `bytes` contain EOS, or end with anything but at most seven bits of its start.
 pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
     // No code has less than five bits.
-    let (begin, most) = (out.len(), bytes.len() * 8 / 5);
+    let begin = out.len();
+    let most = bytes.len() * 8 / 5;
     out.resize(begin + most, 0);
     let room = &mut out[begin..];
-    let (mut input, mut length) = (Bits { bytes, bits: 0, count: 0 }, 0);
+    let mut input = Bits { bytes, bits: 0, count: 0 };
+    let mut length = 0;
     let result = loop {
         input.refill();
         if input.count < LONGEST {
@@ -195,7 +199,8 @@ pub(super) fn encoded_length(bytes: &[u8]) -> usize {
 
 /// Appends the encoded string to `out`.
 pub(super) fn encode(bytes: &[u8], out: &mut Vec<u8>) {
-    let (mut bits, mut count) = (0u64, 0u32);
+    let mut bits = 0u64;
+    let mut count = 0u32;
     for byte in bytes {
         let symbol = usize::from(*byte);
         let length = u32::from(LENGTHS[symbol]);

@@ -35,7 +35,8 @@ impl<'a> Input<'a> {
 
     #[inline(never)]
     fn long_integer(&mut self, prefix: u32) -> Result<u32, HpackError> {
-        let (mut value, mut shift) = (u64::from(prefix), 0);
+        let mut value = u64::from(prefix);
+        let mut shift = 0;
         loop {
             let [byte, rest @ ..] = self.rest else { return Err(HpackError::Truncated) };
             self.rest = rest;

@@ -61,7 +61,8 @@ impl ServerSession {
             let Some(slot) = self.turns.pop_front() else { break };
             let number = self.streams.stream(slot);
             let ServerStream { pending, send_window, .. } = self.streams.state(slot);
-            let (rest, stream) = (&pending.data[pending.sent..], (number, send_window));
+            let rest = &pending.data[pending.sent..];
+            let stream = (number, send_window);
             let Some(bytes) = self.link.push_data(stream, rest, pending.is_end, out) else {
                 blocked += 1;
                 self.turns.push_back(slot);

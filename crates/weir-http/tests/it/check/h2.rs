@@ -39,7 +39,9 @@ fn run_client(bytes: &[u8], piece_bytes: usize) -> ClientResult {
             client.request(&request, 0);
         }
     }
-    let (mut events, mut error, mut out) = (Vec::new(), None, Vec::new());
+    let mut events = Vec::new();
+    let mut error = None;
+    let mut out = Vec::new();
     for piece in bytes.chunks(piece_bytes) {
         error = client.receive(piece, 0, &mut events).err();
         client.poll_transmit(&mut out);
@@ -70,7 +72,8 @@ type ServerResult = (Vec<Received>, Option<ProtocolError>, u32);
 /// Feeds a server pieces of this length.
 pub(super) fn run_server(bytes: &[u8], piece_bytes: usize) -> ServerResult {
     let mut server = H2Server::new(&H2Options::server());
-    let (mut requests, mut error) = (Vec::new(), None);
+    let mut requests = Vec::new();
+    let mut error = None;
     for piece in bytes.chunks(piece_bytes) {
         error = server.receive(piece, |event| collect(&mut requests, event)).err();
         assert!(server.open_streams() <= 100);
@@ -87,7 +90,9 @@ fn collect(requests: &mut Vec<Received>, event: ServerEvent<'_>) {
     if let ServerEvent::Request { stream, fields, is_end } = event {
         assert!(!fields.method().is_empty());
         let fields = fields.fields().flat_map(|(name, value)| [name, value].concat()).collect();
-        let (body_bytes, is_complete, reset) = (0, is_end, None);
+        let body_bytes = 0;
+        let is_complete = is_end;
+        let reset = None;
         return requests.push(Received { stream, fields, body_bytes, is_complete, reset });
     }
     fn of(requests: &mut [Received], stream: u32) -> &mut Received {

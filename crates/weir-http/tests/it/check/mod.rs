@@ -126,8 +126,11 @@ pub(crate) fn run_knowing(
     for &request in &setup.requests {
         protocol.request(request);
     }
-    let (mut events, mut began_in, mut began) = (Vec::new(), Vec::new(), 0..0);
-    let (mut at, mut error) = (0, None);
+    let mut events = Vec::new();
+    let mut began_in = Vec::new();
+    let mut began = 0..0;
+    let mut at = 0;
+    let mut error = None;
     while at < bytes.len() && error.is_none() {
         let piece = cut(at).clamp(1, bytes.len() - at);
         let first = events.len();
@@ -228,14 +231,17 @@ pub(crate) fn kept(
     for &request in &setup.requests {
         protocol.request(request);
     }
-    let (mut all, mut kept, mut events) = (Vec::new(), Vec::new(), Vec::new());
+    let mut all = Vec::new();
+    let mut kept = Vec::new();
+    let mut events = Vec::new();
     let mut take = |protocol: &Http1, events: &mut Vec<ResponseEvent>| {
         for (nth, event) in events.drain(..).enumerate() {
             let response = protocol.response(nth);
             assert!(response.status == event.status && !response.is_cut);
             assert!(interest == Interest::Head || response.body.len() as u64 == event.body_bytes);
             all.push((event.status, event.body_bytes));
-            let (head, body) = (response.head.to_vec(), response.body.to_vec());
+            let head = response.head.to_vec();
+            let body = response.body.to_vec();
             let fields = response.fields().map(|(name, value)| (name.to_vec(), value.to_vec()));
             kept.push(Kept { status: event.status, head, fields: fields.collect(), body });
         }
@@ -307,7 +313,8 @@ fn same_head(setup: &Setup, bytes: &[u8], outcome: &Outcome) {
     if setup.requests.is_empty() {
         return;
     }
-    let (error, events) = (outcome.error, &outcome.events);
+    let error = outcome.error;
+    let events = &outcome.events;
     match read_head(bytes) {
         Ok(None) | Err(_) if error == Some(ProtocolError::FoldedHeader) => {}
         Ok(None) => assert!(error.is_none() && events.is_empty() && outcome.state.interim == 0),
@@ -341,7 +348,8 @@ pub(crate) fn head(bytes: &[u8]) {
 /// Checks the invariants of the request parser. Each request parses the same alone, and together
 /// they are all the bytes. An error has a position within them.
 pub(crate) fn requests(bytes: &[u8]) {
-    let (mut requests, mut alone) = (Vec::new(), Vec::new());
+    let mut requests = Vec::new();
+    let mut alone = Vec::new();
     let read = read_requests(bytes, &mut requests);
     let mut rest = bytes;
     for request in &requests {

@@ -27,7 +27,8 @@ pub(crate) fn receive(
     bytes: &[u8],
     mut cut: impl FnMut(usize) -> usize,
 ) -> (Vec<Received>, Option<RequestFault>) {
-    let (mut requests, mut at) = (Vec::new(), 0);
+    let mut requests = Vec::new();
+    let mut at = 0;
     while at < bytes.len() {
         let end = at + cut(at).clamp(1, bytes.len() - at);
         let mut rest = &bytes[at..end];
@@ -124,7 +125,8 @@ impl Difference {
 /// If there is another difference.
 pub(crate) fn compare(bytes: &[u8]) -> BTreeSet<Difference> {
     let mut head_bytes = None;
-    let (mut requests, mut rest) = (Vec::new(), bytes);
+    let mut requests = Vec::new();
+    let mut rest = bytes;
     let read = RequestParser::default().read(&mut rest, |part| {
         collect(&mut requests, part);
         Ok::<_, RequestFault>(())

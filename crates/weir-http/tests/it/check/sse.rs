@@ -30,7 +30,9 @@ pub(crate) fn split(
 /// standard.
 pub(crate) fn plain_reading(body: &[u8]) -> Vec<Vec<u8>> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    let (mut lines, mut line, mut after_cr) = (Vec::new(), Vec::new(), false);
+    let mut lines = Vec::new();
+    let mut line = Vec::new();
+    let mut after_cr = false;
     for &byte in body {
         match byte {
             b'\n' if after_cr => {}
@@ -39,7 +41,8 @@ pub(crate) fn plain_reading(body: &[u8]) -> Vec<Vec<u8>> {
         }
         after_cr = byte == b'\r';
     }
-    let (mut events, mut buffer) = (Vec::new(), Vec::new());
+    let mut events = Vec::new();
+    let mut buffer = Vec::new();
     for line in lines {
         if line.is_empty() {
             // The data buffer ends with a line feed, unless it is empty.

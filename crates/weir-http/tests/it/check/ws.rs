@@ -74,7 +74,8 @@ pub(crate) fn read(
         reader.inflate(DeflateTerms::of_offers(offer.as_bytes()).expect("an offer"));
         held_max += 8 * 1024;
     }
-    let (mut seen, mut error) = (Vec::new(), None);
+    let mut seen = Vec::new();
+    let mut error = None;
     pieces(bytes, cut, |piece| {
         let read = reader.read(piece, |event| {
             seen.push(match event {
@@ -100,7 +101,8 @@ fn pieces(mut bytes: &[u8], mut cut: impl FnMut() -> usize, mut take: impl FnMut
 
 /// Reads frames as a whole, rule by rule as in RFC 6455 §5.
 fn plain_reading(bytes: &[u8], is_masked: bool) -> Read {
-    let (mut seen, mut at) = (Vec::new(), 0);
+    let mut seen = Vec::new();
+    let mut at = 0;
     let mut message: Option<(Opcode, Vec<u8>, u32)> = None;
     loop {
         let frame = match plain_header(&bytes[at..], is_masked) {
@@ -165,7 +167,9 @@ struct PlainFrame {
 /// Reads the header at the start of `bytes`.
 fn plain_header(bytes: &[u8], is_masked: bool) -> Result<Option<PlainFrame>, ProtocolError> {
     let Some(&[first, second]) = bytes.first_chunk() else { return Ok(None) };
-    let (opcode, is_final, short) = (first & 0xf, first >= 0x80, usize::from(second & 0x7f));
+    let opcode = first & 0xf;
+    let is_final = first >= 0x80;
+    let short = usize::from(second & 0x7f);
     let is_known = [0, 1, 2, 8, 9, 10].contains(&opcode) && first & 0x70 == 0;
     let is_whole = opcode < 8 || (is_final && short <= 125);
     if !is_known || !is_whole || (second >= 0x80) != is_masked {
@@ -253,7 +257,8 @@ fn client(
         client.request(&message, 0);
     }
     assert_eq!(client.capacity(), 0);
-    let (mut events, mut error) = (Vec::new(), None);
+    let mut events = Vec::new();
+    let mut error = None;
     let mut in_flight = vec![true; usize::from(depth)];
     pieces(bytes, cut, |piece| {
         let before = events.len();

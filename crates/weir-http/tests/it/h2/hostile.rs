@@ -355,9 +355,13 @@ type Seen = (Vec<StreamEvent>, Option<ProtocolError>, u32, bool, Vec<u8>);
 fn drive(steps: &[Step], piece_bytes: usize) -> Seen {
     let mut client = H2Client::new(4, &H2Options::default());
     client.open(0);
-    let (mut raw, mut events, mut out) = (Raw::new(), Vec::new(), Vec::new());
+    let mut raw = Raw::new();
+    let mut events = Vec::new();
+    let mut out = Vec::new();
     raw.frame(FrameKind::SETTINGS, 0, 0, &[]);
-    let (mut is_live, mut error, mut all) = ([false; 4], None, Vec::new());
+    let mut is_live = [false; 4];
+    let mut error = None;
+    let mut all = Vec::new();
     for step in steps {
         push(&mut raw, step);
         for piece in raw.bytes.chunks(piece_bytes) {

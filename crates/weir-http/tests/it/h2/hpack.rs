@@ -227,7 +227,8 @@ fn equal_requests_shrink_to_indexes() {
         ("accept", "*/*"),
     ]);
     let mut encoder = Encoder::new(4096);
-    let (first, second) = (encode(&mut encoder, &fields), encode(&mut encoder, &fields));
+    let first = encode(&mut encoder, &fields);
+    let second = encode(&mut encoder, &fields);
     let before = encoder.generation();
     let third = encode(&mut encoder, &fields);
     assert_eq!(encoder.generation(), before);

@@ -28,7 +28,8 @@ type Kept = (u16, String, Vec<u8>, bool);
 
 /// Receives bytes in pieces, and returns the responses as they are stored.
 fn kept(client: &mut H2Client, bytes: &[u8], piece_bytes: usize) -> Vec<Kept> {
-    let (mut events, mut all) = (Vec::<StreamEvent>::new(), Vec::new());
+    let mut events = Vec::<StreamEvent>::new();
+    let mut all = Vec::new();
     for piece in bytes.chunks(piece_bytes) {
         events.clear();
         client.receive(piece, 0, &mut events).expect("valid frames");
@@ -107,7 +108,8 @@ fn messages_of_streams() {
     for piece_bytes in PIECES {
         let mut client = opened(Interest::Head, &BodyBudget::default());
         client.set_messages(&format);
-        let (mut messages, mut fields) = (Vec::new(), Vec::new());
+        let mut messages = Vec::new();
+        let mut fields = Vec::new();
         for piece in raw.bytes.chunks(piece_bytes) {
             let mut events = Vec::new();
             client.receive(piece, 0, &mut events).expect("valid frames");

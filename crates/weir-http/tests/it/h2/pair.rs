@@ -50,7 +50,9 @@ impl Exchange {
     fn request(&self) -> Arc<Request> {
         let fields: String =
             self.fields.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let (method, path, length) = (self.method, &self.path, self.body_bytes);
+        let method = self.method;
+        let path = &self.path;
+        let length = self.body_bytes;
         let head = format!("{method} /{path} HTTP/1.1\r\nHost: h\r\n{fields}");
         let length = format!("Content-Length: {length}\r\n\r\n{}", "b".repeat(length));
         request(&(head + &length))
@@ -171,7 +173,8 @@ impl Pair {
         self.server.poll_transmit(&mut self.to_client);
         let piece: Vec<u8> = self.to_server.drain(..bytes.min(self.to_server.len())).collect();
         let answer: Vec<u8> = self.to_client.drain(..bytes.min(self.to_client.len())).collect();
-        let (received, completed) = (&mut self.received, &mut self.completed);
+        let received = &mut self.received;
+        let completed = &mut self.completed;
         let result = self.server.receive(&piece, |event| match event {
             ServerEvent::Request { stream, fields, is_end } => {
                 let index = fields.fields().find(|(name, _)| *name == b"x-index").expect("sent").1;
@@ -231,7 +234,9 @@ fn run(exchanges: &[Exchange], world: &World) {
     let mut pair = Pair::new(world);
     let mut pieces = world.pieces.iter().cycle();
     let mut in_flight: BTreeMap<u16, usize> = BTreeMap::new();
-    let (mut next, mut ended, mut interims) = (0, 0, 0);
+    let mut next = 0;
+    let mut ended = 0;
+    let mut interims = 0;
     let mut changes = world.changes.iter();
     while ended < exchanges.len() {
         while next < exchanges.len() && pair.client.capacity() > 0 {
@@ -303,7 +308,8 @@ proptest! {
 fn every_cut() {
     let exchanges = |ending: Ending| {
         let fields = vec![("x-a".to_owned(), "b".to_owned())];
-        let (method, path) = ("POST", "a".to_owned());
+        let method = "POST";
+        let path = "a".to_owned();
         vec![Exchange { method, path, fields, body_bytes: 30, ending }; 3]
     };
     let body = vec![20, 0, 10];
@@ -369,7 +375,8 @@ fn known_requests_with_another_table() {
     client.open(0);
     let mut server = H2Server::new(&H2Options::server());
     let get = |path| request(&format!("GET /{path} HTTP/1.1\r\nHost: h\r\nx-path: {path}\r\n\r\n"));
-    let (known, other) = (get("known"), get("other"));
+    let known = get("known");
+    let other = get("other");
     let mut paths = Vec::new();
     let mut exchange = |server: &mut H2Server, request: Option<&Arc<Request>>| {
         let mut bytes = Vec::new();

@@ -79,7 +79,8 @@ pub(super) fn frames(mut bytes: &[u8]) -> Vec<Sent> {
         let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
         let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]);
         let (payload, after) = rest.split_at(length);
-        let (kind, flags) = (FrameKind(header[3]), header[4]);
+        let kind = FrameKind(header[3]);
+        let flags = header[4];
         frames.push(Sent { kind, flags, stream, payload: payload.to_vec() });
         bytes = after;
     }

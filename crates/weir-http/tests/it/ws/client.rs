@@ -41,7 +41,8 @@ fn pushed(client: &WsClient) -> Vec<u64> {
 
 /// Returns the events of a server that gets the client's output.
 fn at_server(server: &mut WsServer, client: &mut WsClient) -> Vec<String> {
-    let (mut out, mut seen) = (Vec::new(), Vec::new());
+    let mut out = Vec::new();
+    let mut seen = Vec::new();
     client.poll_transmit(&mut out);
     let read = server.receive(&out, |event| {
         seen.push(match event {
@@ -171,7 +172,8 @@ fn pushed_messages_have_the_time_since_the_one_before() {
 #[test]
 fn a_timeout_retires_a_connection_in_order() {
     let mut client = opened(&options(false), 2);
-    let (first, second) = (client.request(&message("a"), 1), client.request(&message("b"), 1));
+    let first = client.request(&message("a"), 1);
+    let second = client.request(&message("b"), 1);
     client.cancel(first, 5);
     assert_eq!((client.capacity(), client.is_retiring()), (0, true));
     assert_eq!(receive(&mut client, &text("a"), 7), []);
@@ -233,7 +235,8 @@ fn a_first_message_precedes_all_others_and_its_answer_opens() {
         options.first = Some(b"init"[..].into());
         options.awaits_message = awaits_message;
         let options = Arc::new(options);
-        let (mut client, mut server) = (WsClient::new(1, &options, 7), WsServer::new(1_000));
+        let mut client = WsClient::new(1, &options, 7);
+        let mut server = WsServer::new(1_000);
         for at in [1, 100] {
             client.reset();
             client.open(at);
@@ -300,7 +303,8 @@ fn compressed(words: &'static str) -> WsClient {
 /// A frame of "Hello" as RFC 7692 §7.2.3 has it, in fragments that end at these bytes.
 fn fragments(ends: &[usize]) -> Vec<u8> {
     const HELLO: &[u8] = &[0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00];
-    let (mut out, mut begin) = (Vec::new(), 0);
+    let mut out = Vec::new();
+    let mut begin = 0;
     for (place, end) in ends.iter().copied().chain([HELLO.len()]).enumerate() {
         let opcode = if place == 0 { 0x41 } else { 0 };
         let is_final = if place == ends.len() { 0x80 } else { 0 };
@@ -314,7 +318,8 @@ fn fragments(ends: &[usize]) -> Vec<u8> {
 #[test]
 fn messages_are_compressed_both_ways() {
     let words = "permessage-deflate; server_no_context_takeover";
-    let (mut client, mut server) = (compressed(words), WsServer::new(1_000));
+    let mut client = compressed(words);
+    let mut server = WsServer::new(1_000);
     server.deflate(DeflateTerms::of_offers(words.as_bytes()).expect("an offer"));
     client.set_interest(Interest::Body, &BodyBudget::default());
     let long = "hello ".repeat(20);

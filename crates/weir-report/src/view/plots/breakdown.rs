@@ -15,7 +15,8 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
     let wait = if is_open { mean(&latency.connection_wait) } else { 0.0 };
     let mut rows = vec![("mean".to_owned(), lag, wait, mean(&latency.service_time))];
     for of in &document.verdict.client_overhead {
-        let (all, client) = (of.ns as f64, of.client_ns as f64);
+        let all = of.ns as f64;
+        let client = of.client_ns as f64;
         rows.push((format!("p{}", of.p), client, 0.0, (all - client).max(0.0)));
     }
     let part = |name: &str, role, length: fn(&(String, f64, f64, f64)) -> f64| Mark::Bar {

@@ -34,7 +34,8 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
     let last = columns.last().map(|column| column.to_s);
     let x = columns.iter().map(|column| column.from_s).chain(last).map(short).collect();
     let cells = (0..).zip(&columns).flat_map(|(at, column)| column.cells(at, &y)).collect();
-    let (name, y) = ("responses".to_owned(), y.into_iter().map(short).collect());
+    let name = "responses".to_owned();
+    let y = y.into_iter().map(short).collect();
     let mut marks = spans(document);
     marks.push(Mark::Heat { name, x, y, cells });
     for (name, p, role) in [("p50", 50.0, Role::Reference), ("p99", 99.0, Role::Second)] {
@@ -91,9 +92,11 @@ fn edges(columns: &[HeatColumn]) -> Vec<f64> {
     let (low, high) = exact.fold((u64::MAX, 1), |(low, high), exact| {
         (low.min(exact.min_ns.max(1)), high.max(exact.max_ns))
     });
-    let (low, high) = ((low as f64).log10(), (high as f64).log10());
+    let low = (low as f64).log10();
+    let high = (high as f64).log10();
     let fits = |steps: &&f64| (high * **steps).ceil() - (low * **steps).floor() < ROWS_MAX as f64;
     let steps = [40.0, 20.0, 10.0, 5.0].iter().find(fits).unwrap_or(&5.0);
-    let (first, last) = ((low * steps).floor() as i32, (high * steps).floor() as i32 + 1);
+    let first = (low * steps).floor() as i32;
+    let last = (high * steps).floor() as i32 + 1;
     (first..=last).map(|edge| 10_f64.powf(f64::from(edge) / steps)).collect()
 }

@@ -71,7 +71,8 @@ impl RatePoint {
 
 /// Returns a point for each slice of a ramp.
 fn of_ramp(document: &Document, planned: &Stage, stage: &StageSection) -> Vec<RatePoint> {
-    let (from, to) = (planned.from.rps(), planned.to.rps());
+    let from = planned.from.rps();
+    let to = planned.to.rps();
     let length_s = planned.duration_ns as f64 / 1e9;
     let is_within = |slice: &&SliceEntry| {
         (stage.start_s..stage.end_s).contains(&slice.start_s)

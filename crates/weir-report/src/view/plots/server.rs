@@ -21,7 +21,8 @@ pub(super) fn plots(document: &Document) -> Vec<Plot> {
     plots.extend((1..).zip(metrics).map(|(nth, metric)| self::metric(nth, metric)));
     for (nth, command) in (1..).zip(&server.commands) {
         let lines = lines(command.series.iter().map(|(name, points)| (name.as_str(), points)));
-        let (name, title) = (format!("command-{nth}"), named(&command.command));
+        let name = format!("command-{nth}");
+        let title = named(&command.command);
         plots.push(plot(&name, &title, "Value", AxisUnit::Number, lines));
     }
     let has_points = |mark: &Mark| matches!(mark, Mark::Line { x, .. } if x.len() > 1);
@@ -50,7 +51,8 @@ fn nginx(section: &NginxSection) -> [Plot; 2] {
         Mark::line(name, role_of(index), points)
     });
     let requests = section.series.windows(2).map(|pair| {
-        let (elapsed_s, at_s) = (pair[1].at_s - pair[0].at_s, pair[1].at_s);
+        let elapsed_s = pair[1].at_s - pair[0].at_s;
+        let at_s = pair[1].at_s;
         let count = pair[1].requests.saturating_sub(pair[0].requests) as f64;
         (at_s, (elapsed_s > 0.0).then(|| count / elapsed_s))
     });

@@ -57,7 +57,8 @@ pub(in crate::view) fn shift(found: &Comparison) -> Vec<Plot> {
     let band = Mark::band(name, Role::Main, ends);
     let equal = levels.iter().map(|level| (at(level), Some(0.0)));
     let line = levels.iter().map(|level| (at(level), Some(level.change)));
-    let (a, b) = (&found.base.name, &found.new.name);
+    let a = &found.base.name;
+    let b = &found.new.name;
     let curves = vec![
         curve(a, Role::Main, |level| level.base_ns),
         curve(b, Role::Second, |level| level.new_ns),
@@ -67,7 +68,8 @@ pub(in crate::view) fn shift(found: &Comparison) -> Vec<Plot> {
         Mark::line("no difference", Role::Reference, equal),
         Mark::line("change", Role::Main, line),
     ];
-    let (a, b) = (named(a), named(b));
+    let a = named(a);
+    let b = named(b);
     let of_curves = format!("Response time of all runs of {a} and of {b}.");
     let of_changes = format!(
         "Change from {a} to {b}: below 0 {b} is faster. Where the band holds 0, the runs do not \
@@ -87,7 +89,8 @@ pub(in crate::view) fn path(found: &SearchResult) -> Option<Plot> {
         .zip(&found.trials)
         .filter_map(|(number, trial)| Some((f64::from(number), trial, trial.rate_rps?)))
         .collect();
-    let (first, last) = (trials.first()?.0, trials.last()?.0);
+    let first = trials.first()?.0;
+    let last = trials.last()?.0;
     if trials.len() < 2 {
         return None;
     }
@@ -167,7 +170,8 @@ fn metric_curves(study: &Study, sweep: &Sweep, nth: usize) -> Vec<Mark> {
     }
     let marks =
         curves.into_iter().take(PLOTS_MAX).enumerate().flat_map(|(index, (name, points))| {
-            let (mut points, role) = (points, role_of(index));
+            let mut points = points;
+            let role = role_of(index);
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
             let ends = points.iter().filter_map(|(x, _, ends)| {
                 let (low, high) = (*ends)?;

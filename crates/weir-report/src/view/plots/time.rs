@@ -26,7 +26,8 @@ pub(in crate::view) fn groups(document: &Document, most: usize) -> Vec<&[SeriesE
 
 /// Start and end of a group in seconds.
 pub(super) fn ends(group: &[SeriesEntry]) -> (f64, f64) {
-    let (first, last) = (&group[0], &group[group.len() - 1]);
+    let first = &group[0];
+    let last = &group[group.len() - 1];
     (first.start_s, last.start_s + last.length_s)
 }
 

@@ -108,7 +108,8 @@ fn shift(found: &Comparison) -> Table {
         Row::new(format!("p{}", units::number(level.percentile)), cells)
     };
     let confidence = units::short_percent(found.confidence);
-    let (columns, rows) = ([a, b, "Change", "Interval"], found.shift.iter().map(row));
+    let columns = [a, b, "Change", "Interval"];
+    let rows = found.shift.iter().map(row);
     Table {
         caption: format!("difference at each percentile, {confidence} intervals"),
         ..Table::new(TableKind::Metrics, "Response time", columns, rows)

@@ -135,7 +135,8 @@ pub(crate) fn limit(found: &SearchResult) -> Option<String> {
             Some(format!("limited by the client at {rate}: {text}; give weir more CPU time"))
         }
         SearchEnd::LimitedByConnections { rate_rps, connections, waits } => {
-            let (rate, waits) = (units::round_rate(*rate_rps), units::fine_percent(*waits));
+            let rate = units::round_rate(*rate_rps);
+            let waits = units::fine_percent(*waits);
             let connections = units::count((*connections).into());
             Some(format!(
                 "limited by {CONNECTIONS} at {rate}: {waits} of requests waited for one of \
@@ -272,7 +273,8 @@ mod tests {
 
     #[test]
     fn the_result_is_an_interval_with_its_evidence() {
-        let (lower, upper) = (bound(41_200.0, 3, 0), bound(42_000.0, 1, 2));
+        let lower = bound(41_200.0, 3, 0);
+        let upper = bound(42_000.0, 1, 2);
         let found = found(Some(lower), Some(upper), SearchEnd::WithinGoal);
         let expected = "between 41,200/s and 42,000/s with p99 < 10ms and errors < 0.1%";
         assert_eq!(headline(&found).0, expected);
@@ -355,7 +357,8 @@ mod tests {
 
     #[test]
     fn a_wide_interval_names_its_reason() {
-        let (lower, upper) = (bound(41_200.0, 3, 0), bound(52_000.0, 0, 2));
+        let lower = bound(41_200.0, 3, 0);
+        let upper = bound(52_000.0, 0, 2);
         let mut found = found(Some(lower), Some(upper), SearchEnd::Indistinct);
         found.undecided_rps = vec![45_000.0];
         found.support = Some(2.04);

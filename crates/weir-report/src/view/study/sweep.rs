@@ -79,7 +79,8 @@ fn ratios(study: &Study, sweep: &Sweep) -> Table {
     let values = values.map_or_else(Vec::new, |factor| factor.values.clone());
     let title = metric.as_ref().map_or_else(String::new, NamedMetric::title);
     let caption = format!("{title} by {name}: 1 is {}, 95% intervals", values.join(", 2 is "));
-    let (columns, rows) = (["1", "2", "2 / 1", "Interval"], sweep.ratios.iter().map(row));
+    let columns = ["1", "2", "2 / 1", "Interval"];
+    let rows = sweep.ratios.iter().map(row);
     Table { caption, ..Table::new(TableKind::Metrics, "Ratio", columns, rows) }
 }
 

@@ -84,7 +84,8 @@ impl ExchangeTrace {
     pub(super) fn received(&mut self, version: &str, response: &ReceivedResponse<'_>) {
         let mut head = format!("{version} {}\n", response.status);
         for (name, value) in response.fields() {
-            let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
+            let name = String::from_utf8_lossy(name);
+            let value = String::from_utf8_lossy(value);
             head += &format!("{name}: {value}\n");
         }
         self.response = head + "\n";
@@ -132,7 +133,8 @@ fn decoded(head: &str, response: &ReceivedResponse<'_>) -> String {
     };
     let encodings: Vec<Vec<u8>> = response.fields().filter_map(named).collect();
     let names = String::from_utf8_lossy(&encodings.join(&b", "[..])).into_owned();
-    let (body, mut decoder) = (response.body, BodyDecoder::new(KEPT_BYTES));
+    let body = response.body;
+    let mut decoder = BodyDecoder::new(KEPT_BYTES);
     let result = decoder.decode(body, encodings.iter().map(Vec::as_slice)).map(<[u8]>::len);
     let text = message(head, decoder.decoded(body), response.is_cut);
     match result {

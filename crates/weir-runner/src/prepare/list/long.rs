@@ -41,7 +41,8 @@ impl Indexed {
         let failed = || format!("{LIST} {} cannot be read", shown(&file.path));
         let mut indexer = RowIndexer::new(format);
         let mut opened = open_input(LIST, &file.path)?;
-        let (mut digest, mut bytes) = (Digest::new(&SHA256), 0);
+        let mut digest = Digest::new(&SHA256);
+        let mut bytes = 0;
         let mut piece = vec![0; IN_ORDER_BYTES];
         loop {
             let count = opened.read(&mut piece).with_context(failed)?;

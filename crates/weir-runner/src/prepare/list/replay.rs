@@ -76,7 +76,8 @@ pub(super) fn read(spec: &ReplaySpec) -> Result<ReplayedLog> {
         without_request: recording.without_request,
         is_cut: recording.is_cut,
     };
-    let (times, rows) = (times_ns.into(), rows.into());
+    let times = times_ns.into();
+    let rows = rows.into();
     let replay = Replay { plan, times, rows, has_unsafe };
     Ok(ReplayedLog { replay, requests: requests.into(), input, place: place(&name) })
 }

@@ -97,7 +97,8 @@ impl Common {
         if self.url.is_websocket && (row.method.is_some() || !row.headers.is_empty()) {
             bail!("a message of WebSocket has neither a method nor header fields");
         }
-        let (templates, mut marks) = (&self.templates, Marks::default());
+        let templates = &self.templates;
+        let mut marks = Marks::default();
         let target = match row.target.is_empty() {
             true => templates.mark_own(&self.spec.target.url, &mut marks)?,
             false => templates.mark_row(&row.target, &mut marks)?,
@@ -173,10 +174,12 @@ impl Common {
         if self.url.is_websocket {
             self.check_message(path, body, &marks)?;
         }
-        let (method, path) = (method.to_owned(), marks.fields.unmark(path));
+        let method = method.to_owned();
+        let path = marks.fields.unmark(path);
         if marks.fields.is_empty() {
             let secrets = marks.secrets;
-            let (template, encoder) = (None, None);
+            let template = None;
+            let encoder = None;
             return Ok(RowRequest { method, path, request, template, encoder, secrets, inputs });
         }
         let template = marks.fields.template(request.bytes());
@@ -185,7 +188,8 @@ impl Common {
             self.check_encoding(&template, encoder)?;
         }
         let request = self.first(&template, encoder.as_ref())?;
-        let (template, secrets) = (Some(Arc::new(template)), marks.secrets);
+        let template = Some(Arc::new(template));
+        let secrets = marks.secrets;
         Ok(RowRequest { method, path, request, template, encoder, secrets, inputs })
     }
 
@@ -315,7 +319,8 @@ impl Common {
 
     /// Returns the body of a form, and the files of its parts.
     fn form(&self, boundary: &str, parts: &[FormPart]) -> Result<(Option<Vec<u8>>, Vec<Input>)> {
-        let (mut contents, mut inputs) = (Vec::new(), Vec::new());
+        let mut contents = Vec::new();
+        let mut inputs = Vec::new();
         for part in parts {
             contents.push(match &part.content {
                 PartContent::Bytes(bytes) => bytes.clone(),

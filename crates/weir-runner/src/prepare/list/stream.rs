@@ -61,7 +61,8 @@ impl StreamFacts {
     /// Returns the plan with what is known once the stream was read. A run that was interrupted may
     /// have `planned` more slots than there were rows by then.
     pub(crate) fn complete(&self, plan: &Plan, planned: u64) -> Plan {
-        let (mut plan, rows) = (plan.clone(), self.rows.load(Ordering::Acquire));
+        let mut plan = plan.clone();
+        let rows = self.rows.load(Ordering::Acquire);
         plan.load.requests.get_or_insert(rows.max(planned));
         if let Some(list) = &mut plan.list {
             (list.rows, list.turns, list.sha256) = (rows, rows, self.input().sha256);
@@ -83,7 +84,8 @@ impl StreamInput {
     /// When it cannot be read.
     pub(super) fn open(path: &Path, setting: Setting) -> Result<StreamInput> {
         let input = BufReader::new(open_input(setting, path)?);
-        let (rows, bytes) = (AtomicU64::new(0), Mutex::new((Digest::new(&SHA256), 0)));
+        let rows = AtomicU64::new(0);
+        let bytes = Mutex::new((Digest::new(&SHA256), 0));
         let facts = Arc::new(StreamFacts { path: path.to_owned(), rows, bytes });
         Ok(StreamInput { input, facts })
     }
@@ -151,7 +153,8 @@ impl UnreadRows {
     ) -> NextRow {
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut reader = reader.expect("a list is prepared once");
-        let (mut first, facts) = (first.into_iter(), self.facts());
+        let mut first = first.into_iter();
+        let facts = self.facts();
         Box::new(move || {
             let row = match first.next() {
                 Some(row) => Some(row),

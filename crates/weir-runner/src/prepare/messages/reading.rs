@@ -158,7 +158,8 @@ mod tests {
             let kind = |text: &str| read(&places, MessageKind::Counted, text).kind;
             (kind(r#"{"a": "x"}"#), kind(r#"{"thinking": "x"}"#), places.tells_reasoning())
         };
-        let (reasoning, answer) = (MessageKind::Reasoning, MessageKind::Counted);
+        let reasoning = MessageKind::Reasoning;
+        let answer = MessageKind::Counted;
         assert_eq!(kinds(&["json:/a", "json:/thinking"]), (answer, reasoning, true));
         assert_eq!(kinds(&["reasoning=json:/a", "json:/thinking"]), (reasoning, reasoning, false));
         let given = ["reasoning=json:/a", "answer=json:/thinking"];

@@ -86,7 +86,8 @@ fn end_of_string(text: &str, open: usize) -> usize {
 
 /// Returns the end of the object or array that begins here, behind its last bracket.
 fn end_of_brackets(text: &str, open: usize) -> usize {
-    let (mut at, mut depth) = (open, 0_usize);
+    let mut at = open;
+    let mut depth = 0_usize;
     while let Some(&byte) = text.as_bytes().get(at) {
         match byte {
             b'"' => {

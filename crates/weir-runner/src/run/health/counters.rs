@@ -79,14 +79,16 @@ impl MachineCounters {
         let CounterSources { root, cpus, groups, interfaces, idle_states, server } = sources;
         let text = |path: &str| root.text(path).unwrap_or_default();
         let number = |directory: &str, name: &str| root.number(&format!("{directory}/{name}")).ok();
-        let (snmp, netstat) = (text("proc/net/snmp"), text("proc/net/netstat"));
+        let snmp = text("proc/net/snmp");
+        let netstat = text("proc/net/netstat");
         let throttled = groups.iter().filter_map(|group| {
             let ns = throttled_ns(&root.text(&group.cpu_stat()).ok()?)?;
             Some((group.directory.clone(), ns))
         });
         let carried = interfaces.iter().filter_map(|(directory, bytes_per_s)| {
             let bytes = |name| number(directory, name);
-            let (received, sent) = (bytes("statistics/rx_bytes")?, bytes("statistics/tx_bytes")?);
+            let received = bytes("statistics/rx_bytes")?;
+            let sent = bytes("statistics/tx_bytes")?;
             Some((directory.clone(), (received, sent, *bytes_per_s)))
         });
         let entered = idle_states.iter().filter_map(|(directory, exit_ns)| {

@@ -22,7 +22,8 @@ impl CpuUse {
 
     /// Returns the share of a CPU that the worker has used in the last second.
     pub(super) fn share(&self) -> Option<f64> {
-        let ((from, before_ns), (until, busy_ns)) = (self.0.front()?, self.0.back()?);
+        let (from, before_ns) = self.0.front()?;
+        let (until, busy_ns) = self.0.back()?;
         let span_ns = until.since(*from);
         let used_ns = busy_ns.saturating_sub(*before_ns);
         // A backend without this figure has used nothing.

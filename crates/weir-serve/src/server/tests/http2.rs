@@ -84,7 +84,8 @@ pub(super) fn frames(server: &Server<Fake>, conn: u32) -> Vec<Sent> {
             let number =
                 |at: usize| u32::from_be_bytes(payload[at..at + 4].try_into().expect("four bytes"));
             let end = if header[4] & flags::END_STREAM != 0 { " end" } else { "" };
-            let (mut fields, mut data) = (Vec::new(), Vec::new());
+            let mut fields = Vec::new();
+            let mut data = Vec::new();
             let text = match FrameKind(header[3]) {
                 FrameKind::HEADERS => {
                     let field = |name: &[u8], value: &[u8]| {
@@ -449,7 +450,8 @@ fn large_bodies_share_the_window_of_the_connection() {
         });
         data.sum()
     };
-    let (one, three) = (sum(2, "1"), sum(2, "3"));
+    let one = sum(2, "1");
+    let three = sum(2, "3");
     assert_eq!(one + three, 65_535);
     assert!(one.abs_diff(three) <= 16_384, "{one} and {three}");
     assert_eq!((sum(3, "1"), sum(3, "3")), (204_800, 204_800));

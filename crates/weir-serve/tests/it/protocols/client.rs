@@ -103,7 +103,8 @@ impl<S: Read + Write> Connection<S> {
     /// Sends requests as far as there is capacity, until all have ended or the connection retires.
     /// Returns the number that were sent, and the ends.
     pub(crate) fn load(&mut self, requests: &[Arc<Request>]) -> (usize, Vec<StreamEventKind>) {
-        let (mut sent, mut ends) = (0, Vec::new());
+        let mut sent = 0;
+        let mut ends = Vec::new();
         loop {
             while sent < requests.len() && self.client.capacity() > 0 && !self.client.is_retiring()
             {

@@ -80,11 +80,13 @@ fn requests_before_and_after_goaway_are_counted_apart() {
         None,
         |p| p.requests_per_connection = Some(7),
         |handle, address| {
-            let (mut answered, mut returned) = (0, 0);
+            let mut answered = 0;
+            let mut returned = 0;
             while answered < 100 {
                 let mut connection = Connection::open(connect(address), 10, &H2Options::default());
                 let (sent, ends) = connection.load(&vec![get("/"); 10]);
-                let (ok, back) = (count(&ends, OK), count(&ends, StreamEventKind::Returned));
+                let ok = count(&ends, OK);
+                let back = count(&ends, StreamEventKind::Returned);
                 assert_eq!((ok, ok + back), (7, sent as u64));
                 answered += ok;
                 returned += back;

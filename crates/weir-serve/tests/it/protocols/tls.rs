@@ -359,7 +359,8 @@ fn versions_and_resumption_are_as_the_options_say() {
         }
     }
     let (identity, _) = Identity::generate(&[]).expect("keys can be made");
-    let (min, max) = (TlsVersion::Tls13, TlsVersion::Tls12);
+    let min = TlsVersion::Tls13;
+    let max = TlsVersion::Tls12;
     let options = TlsOptions { min, max, ..TlsOptions::new(identity) };
     let error = TlsConfig::new(options).expect_err("nothing is left").to_string();
     assert!(error.contains("--tls-min"), "{error}");

@@ -51,7 +51,8 @@ fn overall_error(level: f64, looks: &[f64]) -> f64 {
 
 /// Returns the level at each look with which all together err in 5% of studies.
 fn level_for_five_percent(looks: &[f64]) -> f64 {
-    let (mut low, mut high) = (0.001, 0.05);
+    let mut low = 0.001;
+    let mut high = 0.05;
     for _ in 0..30 {
         let middle = f64::midpoint(low, high);
         if overall_error(middle, looks) > 0.05 { high = middle } else { low = middle }
@@ -146,7 +147,8 @@ fn equal_systems_differ_in_five_percent_of_studies() {
 /// [`claims_any`] decides as the looks do: with the least threshold each claim ends a study.
 #[test]
 fn studies_end_where_a_difference_is_claimed() {
-    let (mut noise, mut claims) = (Noise::seeded(16), 0);
+    let mut noise = Noise::seeded(16);
+    let mut claims = 0;
     for study in 0..100 {
         let pairs = normal_pairs(&mut noise, 1.01);
         let logs: Vec<_> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
@@ -174,7 +176,8 @@ struct Tally {
 const STUDIES: usize = 200;
 
 fn tally(seed: u64, ratio: f64) -> Tally {
-    let (mut noise, mut tally) = (Noise::seeded(seed), Tally::default());
+    let mut noise = Noise::seeded(seed);
+    let mut tally = Tally::default();
     for _ in 0..STUDIES {
         let found = look(&normal_pairs(&mut noise, ratio), 0.02);
         let (pairs, verdict) = found.expect("20 pairs are all");

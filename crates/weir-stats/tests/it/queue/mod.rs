@@ -142,7 +142,8 @@ impl Run {
         let start = -10_000.0 / law.rate();
         let mut server =
             Server { law, free_at: start, stalled_at: start - STALL, stalls_at: start };
-        let (mut at, mut index) = (start, 0_u32);
+        let mut at = start;
+        let mut index = 0_u32;
         while at < window {
             let end = server.serve(at, &mut chance);
             if let Some(slice) = slice_of(at) {
@@ -261,7 +262,8 @@ pub(crate) fn study<const N: usize>(
         let run = Run::simulate(law, planned, u64::from(seed));
         for (study, p) in studies.iter_mut().zip(percentiles) {
             let guard = guard_of(p).map(|p| run.tails(p));
-            let (tails, truth) = (run.tails(p), law.quantile(p));
+            let tails = run.tails(p);
+            let truth = law.quantile(p);
             let interval = percentile_interval(p, &tails, guard.as_deref()).expect("thirty slices");
             study.deff_sum += interval.deff;
             let is_below = |low_p| truth < run.bucket_of(low_p).0;

@@ -74,7 +74,8 @@ fn check_order(rules: &[&Rule]) {
     assert!(rules.iter().all(|rule| (0.0..=1.0).contains(&rule.weight)), "{rules:#?}");
     let is_void = |rule: &Rule| rule.outcome == RuleOutcome::Void;
     for pair in rules.windows(2) {
-        let (first, next) = (pair[0], pair[1]);
+        let first = pair[0];
+        let next = pair[1];
         let is_ordered = (is_void(first) && !is_void(next))
             || (is_void(first) == is_void(next) && first.weight >= next.weight);
         assert!(is_ordered, "{first:#?} before {next:#?}");

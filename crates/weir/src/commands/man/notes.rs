@@ -64,7 +64,8 @@ fn blocks(help: &str) -> Vec<NoteBlock> {
 impl NoteBlock {
     fn starting(line: &str, heading: Option<&str>) -> NoteBlock {
         let text = heading.map_or(line, |heading| &line[heading.len() + 1..]);
-        let (heading, text) = (heading.map(str::to_owned), text.trim().to_owned());
+        let heading = heading.map(str::to_owned);
+        let text = text.trim().to_owned();
         NoteBlock { heading, text, lines: Vec::new() }
     }
 

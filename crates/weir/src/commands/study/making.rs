@@ -37,7 +37,8 @@ pub(crate) fn make(
     mut words: Vec<String>,
     fail_on: Option<FailOn>,
 ) -> Result<ExitCode> {
-    let (before, after) = (flags.before.clone(), flags.after.clone());
+    let before = flags.before.clone();
+    let after = flags.after.clone();
     let hooks = Hooks { before, after, timeout_ns: flags.hook_timeout };
     // After the name of the command: the run's words may end with those of a script.
     let at = words.len().min(1);

@@ -108,7 +108,8 @@ fn variant(cell: Cell, base: &[OsString]) -> Result<Variant> {
 
 /// The command line of a combination: the common words that it does not replace, then its options.
 fn words(base: &[OsString], levels: &[Level]) -> Result<Vec<OsString>> {
-    let (mut own, mut base) = (Vec::new(), base.to_vec());
+    let mut own = Vec::new();
+    let mut base = base.to_vec();
     // The path is one of the URL.
     if let Some(url) = levels.iter().find(|level| level.factor == "url") {
         set_url(&mut base, &url.value);

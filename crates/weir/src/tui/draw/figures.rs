@@ -39,7 +39,8 @@ fn row(name: &str, figures: Vec<Span<'static>>, columns: u16) -> Line<'static> {
 /// The connections, and the requests on them.
 pub(super) fn connections(state: &State, columns: u16) -> Line<'static> {
     let frame = &state.frames.latest;
-    let (open, all) = (frame.open_connections, u64::from(state.connections));
+    let open = frame.open_connections;
+    let all = u64::from(state.connections);
     let of_all = if open < all { format!(" of {}", units::count(all)) } else { String::new() };
     let mut figures = vec![
         Span::raw(format!("{}{of_all} open", units::count(open))),
@@ -84,7 +85,8 @@ pub(super) fn messages(view: &View, columns: u16) -> Vec<Line<'static>> {
         let time = times.percentile(p).map_or("-".to_owned(), units::duration);
         Span::raw(format!("{name} p{p} {}", view.glyphs.text(&time)))
     };
-    let (first, gap) = (&frame.first_message, &frame.message_gap);
+    let first = &frame.first_message;
+    let gap = &frame.message_gap;
     let figures = vec![
         Span::raw(units::count(frame.messages)),
         figure("first", first, 50.0),

@@ -62,7 +62,8 @@ impl Authority {
         params.not_after = date_time_ymd(years.end, 1, 1);
         let key = key();
         let certificate = params.signed_by(&key, &self.issuer).expect("parameters are complete");
-        let (pem, key_pem) = (certificate.pem(), key.serialize_pem());
+        let pem = certificate.pem();
+        let key_pem = key.serialize_pem();
         let certificate = certificate.der().clone();
         let key = PrivateKeyDer::try_from(key.serialize_der()).expect("rcgen writes PKCS #8");
         Identity { pem, key_pem, certificate, key }

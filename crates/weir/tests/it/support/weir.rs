@@ -104,8 +104,8 @@ impl Ran {
         for line in self.text.lines() {
             assert!(line.chars().count() <= 80, "too wide: {line:?}\n{self}");
         }
-        let (warmup_ns, duration_ns) =
-            (self.document.plan.load.warmup.span_ns, self.document.plan.load.duration_ns);
+        let warmup_ns = self.document.plan.load.warmup.span_ns;
+        let duration_ns = self.document.plan.load.duration_ns;
         let stopped = self.document.script.as_ref().is_some_and(|script| script.stopped > 0);
         let is_whole = !self.document.run.interrupted && !stopped;
         // A run without any connection ends before its window.

@@ -168,7 +168,8 @@ impl<'a> Grammar<'a> {
         empty(self.line("heads", heads)?)?;
         let latency = row(self.line("Latency", "    Latency   ")?, TIMES)?;
         let rates = row(self.line("Req/Sec", "    Req/Sec   ")?, COUNTS)?;
-        let (mut percentiles, mut spectra) = (Vec::new(), Vec::new());
+        let mut percentiles = Vec::new();
+        let mut spectra = Vec::new();
         while let Some(title) = self.optional("Latency Distribution", "  Latency Distribution") {
             if title.is_empty() {
                 percentiles = self.percentiles(4, 0)?;

@@ -59,7 +59,8 @@ pub(super) fn completed(mut args: SweepArgs, path: &Path) -> Result<SweepArgs> {
 fn words(plan: &SweepPlan, given: &[OsString]) -> Result<Vec<OsString>> {
     let words: Vec<OsString> = plan.args.iter().map(OsString::from).collect();
     let mut words = without_those_of(&words, given);
-    let (in_args, is_given) = (target_at(&words).is_some(), target_at(given).is_some());
+    let in_args = target_at(&words).is_some();
+    let is_given = target_at(given).is_some();
     if in_args && plan.url.is_some() {
         bail!("url and args both name a URL: leave one of them out");
     }

@@ -47,7 +47,8 @@ pub(super) fn check(kind: u8, edits: &[u8], piece_bytes: usize) {
     }
     let whole = REPORTED.concat();
     assert!(whole.starts_with(&client.plain), "{:?}", client.plain.escape_ascii().to_string());
-    let (has_all, session) = (client.plain == whole, &mut client.session);
+    let has_all = client.plain == whole;
+    let session = &mut client.session;
     assert_ne!(session.negotiated().is_some(), session.is_handshaking());
     assert!(has_all || session.is_handshaking() || !session.is_closed(), "truncated unseen");
     if editor.applied == 0 {
@@ -70,7 +71,8 @@ struct Client {
 
 impl Client {
     fn new() -> Client {
-        let (plain, out) = (Vec::new(), Vec::new());
+        let plain = Vec::new();
+        let out = Vec::new();
         Client { session: client(), plain, out, requests: 0, has_failed: false }
     }
 

@@ -22,7 +22,8 @@ struct Received {
 
 /// Checks that a client's state is the same after these bytes, whole and in pieces.
 pub(super) fn check(bytes: &[u8], piece_bytes: usize) {
-    let (pieces, whole) = (received(bytes, piece_bytes), received(bytes, usize::MAX));
+    let pieces = received(bytes, piece_bytes);
+    let whole = received(bytes, usize::MAX);
     // Of two malformed messages, rustls reports the one that it notices first: that depends on how
     // much had arrived, and so do its alert and what it had understood by then.
     if let (Some(TlsError::Protocol(_)), Some(TlsError::Protocol(_))) =
@@ -40,7 +41,8 @@ fn received(bytes: &[u8], piece_bytes: usize) -> Received {
     assert!(client.take_output(&mut out), "the ClientHello");
     let mut bytes = bytes.to_vec();
     echo_session_id(&mut bytes, &out[SESSION_ID_AT..][..SESSION_ID_BYTES]);
-    let (mut error, mut plain) = (None, Vec::new());
+    let mut error = None;
+    let mut plain = Vec::new();
     for piece in bytes.chunks_mut(piece_bytes) {
         let is_over = error.is_some() || client.is_closed();
         let result = client.receive(piece, &mut plain);
@@ -56,7 +58,8 @@ fn received(bytes: &[u8], piece_bytes: usize) -> Received {
     if let Some(TlsError::NotTls { first_line }) = &mut error {
         *first_line = None;
     }
-    let (sent, is_closed) = (out.len(), client.is_closed());
+    let sent = out.len();
+    let is_closed = client.is_closed();
     Received { error, plain, sent, is_closed, certificates: client.certificates() }
 }
 
