@@ -47,7 +47,7 @@ fn target_of(document: &Document, stage: &StageSection, slices: &[&SliceEntry]) 
         return TargetLine::default();
     }
     let share = |count: u64| count as f64 / sent as f64;
-    let good = stage.results.outcomes.ok + stage.results.open_streams();
+    let good = stage.results.not_failed();
     let failed_share = share(sent.saturating_sub(good));
     let length_s = stage.end_s - stage.start_s;
     let silent_share = target::silent_s(document, slices) / length_s.max(f64::MIN_POSITIVE);

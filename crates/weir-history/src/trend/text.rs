@@ -178,7 +178,9 @@ fn cut(text: String) -> String {
 
 pub(super) fn load_of(plan: &Value) -> String {
     let text = |name: &str| plan.get(name).map(shown).unwrap_or_default();
-    let load = plan.get("load").and_then(|load| Load::deserialize(load).ok()).unwrap_or_default();
+    let Some(load) = plan.get("load").and_then(|load| Load::deserialize(load).ok()) else {
+        return text("url");
+    };
     let connections = counted(load.connections.count() as usize, "connection");
     let due = load.due.map_or_else(|| "closed loop".to_owned(), |due| due.to_string());
     format!("{}, {connections}, {due}", text("url"))

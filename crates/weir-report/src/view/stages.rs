@@ -45,8 +45,9 @@ fn table(document: &Document, explained: &[Block]) -> Block {
 fn verdicts(document: &Document, detail: &Detail) -> Option<Block> {
     let stages = document.stages.iter().enumerate();
     let verdicts = stages.filter_map(|(index, stage)| Some((index + 1, stage.verdict.as_ref()?)));
-    let notable = verdicts.filter(|(_, verdict)| !is_plain(verdict));
-    let reported: Vec<_> = notable.map(|(number, verdict)| (number, sentences(verdict))).collect();
+    let is_open_loop = document.plan.load.is_open_loop();
+    let all = verdicts.map(|(number, verdict)| (number, sentences(verdict, is_open_loop)));
+    let reported: Vec<_> = all.filter(|(_, sentences)| !sentences.is_empty()).collect();
     let with = |text: &String| -> Vec<usize> {
         let with = reported.iter().filter(|(_, sentences)| sentences.contains(text));
         with.map(|(number, _)| *number).collect()
@@ -94,23 +95,16 @@ pub(super) fn entry(label: &str, sentences: Vec<String>, detail: &Detail) -> Opt
     (!lines.is_empty()).then(|| Block::entry(label, lines))
 }
 
-/// True if the verdict says nothing beyond the table.
-fn is_plain(verdict: &StageVerdict) -> bool {
-    verdict.grade == Grade::Clean
-        && verdict.load.delivery == Delivery::AsPlanned
-        && verdict.limit.by == LimitedBy::Rate
-}
-
 /// Returns the sentences of a verdict that say more than the table.
-fn sentences(verdict: &StageVerdict) -> Vec<String> {
+fn sentences(verdict: &StageVerdict, is_open_loop: bool) -> Vec<String> {
     let StageVerdict { reason, target, load, limit, .. } = verdict;
     let reasons = reason.split("; ").filter(|text| !text.is_empty() && *text != target.text);
     let mut sentences: Vec<String> = reasons.map(str::to_owned).collect();
     sentences.extend((target.state != TargetState::Ok).then(|| format!("target: {}", target.text)));
     sentences.extend((load.delivery != Delivery::AsPlanned).then(|| format!("load {}", load.text)));
-    // The line `Limit` of the run has the evidence.
-    let by = limit.by.in_words();
-    sentences.extend((limit.by != LimitedBy::Rate).then(|| format!("limit {by}")));
+    // The line `Limit` of the run has the evidence. In a closed loop it is that of each stage.
+    let has_missed = is_open_loop && limit.by != LimitedBy::Rate;
+    sentences.extend(has_missed.then(|| format!("limit {}", limit.by.in_words())));
     sentences
 }
 

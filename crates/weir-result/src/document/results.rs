@@ -118,10 +118,16 @@ impl Results {
         self.messages.as_ref().map_or(0, |messages| messages.open)
     }
 
-    /// Number of requests that did not end as `ok`, without streams that were
-    /// [open](Results::open_streams) at the end.
+    /// Number of requests that failed: all but those that did not.
     pub fn failed(&self) -> u64 {
-        self.planned.saturating_sub(self.outcomes.ok).saturating_sub(self.open_streams())
+        self.planned.saturating_sub(self.not_failed())
+    }
+
+    /// Number of requests that did not fail: `ok` with the end mark that other streams of the scope
+    /// have, or [open](Results::open_streams) at the end.
+    pub fn not_failed(&self) -> u64 {
+        let unended = self.messages.as_ref().map_or(0, ScopeMessages::unended);
+        self.outcomes.ok.saturating_add(self.open_streams()).saturating_sub(unended)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use weir_engine::{Extras, Job};
-use weir_result::{ConnectionLoad, ConnectionPlan, HttpPlan, Plan, Warmup};
+use weir_result::{ConnectionLoad, ConnectionPlan, HttpPlan, Plan};
 
 use crate::interrupts::Interrupts;
 use crate::observer::Silent;
@@ -42,7 +42,7 @@ pub(crate) fn single(job: &Job) -> Job {
         load.connections = ConnectionLoad::Fixed(1);
         load.in_flight_max = None;
         load.pipeline = 1;
-        load.warmup = Warmup::default();
+        load.warmup.is_auto = false;
         load.due = None;
     });
     Job { plan, times: None, extras: Extras::default(), raw: None, ..job.clone() }

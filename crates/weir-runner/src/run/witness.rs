@@ -111,6 +111,7 @@ mod tests {
         let plan = Plan {
             load: Load {
                 due: Some(DueTimes::Log(weir_result::ReplayPlan::default())),
+                warmup: weir_result::Warmup { span_ns: 5, is_auto: true },
                 ..Plan::default().load
             },
             ..Plan::default()
@@ -119,9 +120,13 @@ mod tests {
         let connections = weir_result::ConnectionLoad::Stages(stages);
         let staged = Plan { load: Load { connections, ..Plan::default().load }, ..Plan::default() };
         for plan in [plan, staged] {
+            // Its window is that of the load, behind the same warm-up.
+            let warmup_ns = plan.load.warmup.span_ns;
             let job = Job::new(plan, endpoint.clone(), request.clone());
             let probe = probe(&Job { times: Some([1, 2].into()), ..job });
             assert!(probe.plan.load.is_one_load() && probe.times.is_none(), "{probe:?}");
+            let warmup = weir_result::Warmup { span_ns: warmup_ns, is_auto: false };
+            assert_eq!(probe.plan.load.warmup, warmup, "{probe:?}");
         }
     }
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use weir_result::document::{Document, Metric, RateInterval, Results, ScopeMessages, SliceEntry};
+use weir_result::document::{Document, Metric, RateInterval, Results, SliceEntry};
 use weir_result::{NamedSlice, Outcomes};
 
 use super::confidence::Missing;
@@ -163,8 +163,7 @@ impl<'d> Scope<'d> {
     /// the end.
     pub(super) fn failed(&self) -> u64 {
         let Some(of) = &self.results else { return self.document.failed() };
-        let unended = of.messages.as_ref().map_or(0, ScopeMessages::unended);
-        of.failed().saturating_add(unended)
+        of.failed()
     }
 
     /// Share of the requests sent that failed; 0 if none was sent.

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use weir_conductor::Variant;
-use weir_result::Study;
 use weir_result::study::{Design, Hooks, StudyError, TrialOutcome};
+use weir_result::{Load, Study};
 use weir_runner::{REDACTED, Runner};
 
 use super::study::{self, StudySettings, consent};
@@ -155,9 +155,16 @@ fn check(study: &Study, cell: u32, variant: &Variant, consent: &Consent) -> Resu
     };
     let mut spec = variant.spec.clone();
     if matches!(study.design, Design::Search { .. }) {
-        // The search sets the load of each trial.
-        let plan = &document.plan;
-        spec.load = plan.load.clone();
+        // The search sets the load of each trial, within the limits of the specification.
+        let own = spec.load;
+        spec.load = Load {
+            in_flight_max: own.in_flight_max,
+            pipeline: own.pipeline,
+            timeout_ns: own.timeout_ns,
+            connect_timeout_ns: own.connect_timeout_ns,
+            abort: own.abort,
+            ..document.plan.load.clone()
+        };
     }
     recorded::settle_choices(&mut spec, &document.plan);
     let prepared = runner::of(&spec).prepare(&spec, &mut Progress::new(true, false))?;

@@ -70,7 +70,7 @@ fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
         metric("weir.requests.backlog", "{request}", "Requests due and not yet sent", backlog),
         metric("weir.connections.open", "{connection}", "Open connections", open),
         metric("weir.run.phase", "1", phase, sum(phases(totals, times), false)),
-        metric("weir.plan.load.connections", "{connection}", "Connections of the plan", planned),
+        metric("weir.plan.connections", "{connection}", "Connections of the plan", planned),
     ];
     if plan.messages.is_some() {
         let help = "Messages received within responses";
