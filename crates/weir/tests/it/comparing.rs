@@ -95,7 +95,10 @@ fn other_loads_and_failed_runs_are_not_compared() {
     run(&directory, "a.json", "", &server.url());
     run(&directory, "c.json", "-c3", &server.url());
     let output = within(&directory, &["compare", "a.json", "c.json"]);
-    assert!(output.stdout.contains("the load plans differ: connections is 2 and 3"), "{output:?}");
+    assert!(
+        output.stdout.contains("the load plans differ: load.connections is 2 and 3"),
+        "{output:?}"
+    );
     let words = format!("{BRIEF} -o f.json {}", failing.url());
     let failed = within(&directory, &words.split_whitespace().collect::<Vec<_>>());
     assert_eq!(failed.code(), 1, "{failed:?}");
@@ -229,7 +232,7 @@ fn a_specification_is_written_and_run() {
     assert_eq!(of_spec, digest(&["--assert", "errors == 0"], "b.json"));
     // The words have drawn another seed.
     let seed = serde_json::from_str::<serde_json::Value>(&printed.stdout).expect("JSON");
-    let seed = seed.pointer("/load/model/due/curve/arrivals/seed");
+    let seed = seed.pointer("/load/due/curve/arrivals/seed");
     let seed = seed.map(ToString::to_string).unwrap_or_else(|| panic!("{printed:?}"));
     let given = [&["-q", "-o", "c.json", "--seed", &seed][..], &words].concat();
     assert_eq!(within(&directory, &given).code(), 0);

@@ -131,7 +131,9 @@ fn names_of_a_list_are_saved() {
     }
     let document = home.json("show listed@2");
     let names = document["names"].as_array().expect("it has names").iter();
-    let names: Vec<_> = names.map(|name| (name["name"].clone(), name["ok"].clone())).collect();
+    let names: Vec<_> = names
+        .map(|name| (name["name"].clone(), name["results"]["outcomes"]["ok"].clone()))
+        .collect();
     let expected = ["GET /a", "GET /b"].map(|name| (Value::from(name), Value::from(100)));
     assert_eq!(names, expected);
     let shown = home.history("show listed@2");
