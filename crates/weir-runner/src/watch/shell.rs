@@ -17,6 +17,9 @@ const OUTPUT_MAX_BYTES: usize = 64 << 10;
 /// Interval between two looks at a command that has closed its output.
 const EVERY: Duration = Duration::from_millis(5);
 
+/// Longest wait for the output of a command that was killed: a busy machine lets its reader wait.
+const OUTPUT_WITHIN: Duration = Duration::from_secs(2);
+
 /// The result of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ran {
@@ -77,7 +80,7 @@ pub(super) fn run(command: &str, patience: &Patience, errors: bool) -> io::Resul
         kill(&mut child);
     }
     // After the kill nothing holds the pipe open, unless a process has left the group.
-    let read = read.or_else(|| receiver.recv_timeout(EVERY).ok());
+    let read = read.or_else(|| receiver.recv_timeout(OUTPUT_WITHIN).ok());
     let (output, truncated) = read.unwrap_or_default();
     Ok(Ran {
         exit_status: status.ok().and_then(|status| status.code()),
