@@ -59,7 +59,7 @@ pub struct Plan {
     /// List of requests that are sent in place of `request`; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<ListPlan>,
-    /// The load: when requests are due, over how many connections, and what ends it.
+    /// The load: the due times of requests, connections, limits and the end.
     pub load: Load,
     /// Number of workers, 1 up to `connections`.
     pub threads: u32,

@@ -1,5 +1,4 @@
-//! The load of a run: when requests are due, over how many connections, within which limits, and
-//! what ends it.
+//! The load of a run: the due times of its requests, its connections, its limits and its end.
 
 use std::fmt;
 
@@ -112,9 +111,14 @@ impl Load {
     #[must_use]
     pub fn in_connection_stages(self, stages: Vec<ConnectionStage>) -> Load {
         let connections = ConnectionLoad::Stages(stages);
-        let duration_ns = None;
-        let requests = None;
-        Load { due: None, connections, duration_ns, requests, in_flight_max: None, ..self }
+        Load {
+            due: None,
+            connections,
+            in_flight_max: None,
+            duration_ns: None,
+            requests: None,
+            ..self
+        }
     }
 
     /// True if requests are due at planned times.
