@@ -252,11 +252,11 @@ impl Ledger {
         let timeline = recorder.timeline;
         let left = schedule.clone();
         let mut measurements = recorder.finish(&mut schedule, shed, planned, phases, live);
-        measurements.missed = missed;
+        measurements.results.missed = missed;
         judge.into_iter().for_each(|judge| judge.finish(&mut measurements));
         connections.finish(&mut measurements);
         messages.iter().for_each(|messages| messages.finish(&mut measurements));
-        let count = measurements.outcomes.never_sent;
+        let count = measurements.results.outcomes.never_sent;
         let given_up_at = planned.unsent_until;
         if count > 0 {
             let schedule = &left;

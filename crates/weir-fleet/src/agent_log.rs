@@ -108,9 +108,10 @@ impl AgentLog {
 
     /// Logs what a part sent.
     pub(crate) fn measured(&self, run: &str, document: &Document) {
+        let results = &document.results;
         let accounting = &document.accounting;
         let sent = units::count(accounting.sent.total);
-        let ok = units::count(accounting.ok);
+        let ok = units::count(results.outcomes.ok);
         self.line(&format!("run {run}: sent {sent} requests; {ok} of the measured ones were ok"));
     }
 

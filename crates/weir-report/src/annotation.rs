@@ -63,7 +63,7 @@ impl Annotation {
             Annotation::new(AnnotationLevel::Error, "weir: aborted", message)
         }));
         found.extend(failed_assertions(document));
-        let is_dead = document.accounting.ok == 0 && document.throughput.good == 0;
+        let is_dead = document.results.outcomes.ok == 0 && document.results.good == 0;
         if verdict || is_refused || is_dead {
             found.extend(grade(document, is_refused || is_dead));
         }
@@ -136,7 +136,7 @@ fn failed_assertions(document: &Document) -> impl Iterator<Item = Annotation> {
 fn grade(document: &Document, is_error: bool) -> Option<Annotation> {
     let verdict = &document.verdict;
     let level = if is_error { AnnotationLevel::Error } else { AnnotationLevel::Warning };
-    let is_dead = document.accounting.ok == 0 && document.throughput.good == 0;
+    let is_dead = document.results.outcomes.ok == 0 && document.results.good == 0;
     let cause = &verdict.target.text;
     let message = match verdict.reason.is_empty() || is_dead {
         true if cause.is_empty() => "no successful response".to_owned(),

@@ -78,11 +78,10 @@ fn fields(results: &Results) -> Vec<(String, Value)> {
         ("completed_high_rps", json!(interval.map(|interval| interval.high_rps))),
     ];
     let counts = owned([("planned", results.planned.into())]).chain(owned(classes));
-    let service = results.service_time.as_ref().map(|metric| metric.headline().clone());
     let times = summary_fields("response", results.response_time.headline())
         .into_iter()
-        .chain(summary_fields("service", &service.unwrap_or_default()));
-    let messages = results.messages.iter().flat_map(streams::fields);
+        .chain(summary_fields("service", results.service_time.headline()));
+    let messages = results.messages.iter().flat_map(|messages| streams::fields(messages));
     counts.chain(owned(rates)).chain(times).chain(messages).collect()
 }
 

@@ -120,14 +120,15 @@ pub fn write_percentiles(document: &Document, out: &mut dyn Write) -> io::Result
     };
     let titles = ["time", "percentile", "ns", "low_ns", "high_ns", "bound"];
     row(&with(titles, "name", "stage"), out)?;
+    let results = &document.results;
     let latency = &document.latency;
     let times: [(&str, &Metric); 4] = [
-        ("response_time", &latency.response_time),
-        ("service_time", &latency.service_time),
+        ("response_time", &results.response_time),
+        ("service_time", &results.service_time),
         ("send_lag", &latency.send_lag),
         ("first_byte", &latency.first_byte),
     ];
-    let whole = times.into_iter().chain(streams::times(latency));
+    let whole = times.into_iter().chain(streams::times(document));
     let whole = whole.map(|(time, metric)| ("", "", time, metric.headline()));
     let scopes = by_scope::names(document).into_iter().chain(by_scope::stages(document));
     let scopes: Vec<ScopeResults<'_>> = scopes.collect();
@@ -205,7 +206,7 @@ mod tests {
         let with = |p99: Bound| {
             let series = vec![interval(5, 0), interval(5, 1), interval(0, 1)];
             let mut document = Document { series, ..Document::default() };
-            let percentiles = &mut document.latency.service_time.ok.percentiles;
+            let percentiles = &mut document.results.service_time.ok.percentiles;
             let value = |p, bound| PercentileValue { p, bound, ..PercentileValue::default() };
             *percentiles = vec![value(50.0, Bound::Exact), value(99.0, p99)];
             let mut out = Vec::new();

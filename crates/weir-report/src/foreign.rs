@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use weir_result::Document;
-use weir_result::document::Accounting;
+use weir_result::document::Results;
 
 /// Returns the member `weir` of a result: its origin, and the certainty of its figures.
 pub(crate) fn origin(document: &Document, certainty: &Value) -> Value {
@@ -19,10 +19,10 @@ pub(crate) fn origin(document: &Document, certainty: &Value) -> Value {
 }
 
 /// Counts responses by status code, and under `none` the requests without one.
-pub(crate) fn statuses(accounting: &Accounting, none: &str) -> BTreeMap<String, u64> {
-    let without = accounting.planned - accounting.ok - accounting.bad_response;
+pub(crate) fn statuses(results: &Results, none: &str) -> BTreeMap<String, u64> {
+    let without = results.planned - results.responses();
     let without = (without > 0).then(|| (none.to_owned(), without));
-    let codes = accounting.status.iter().map(|(code, count)| (code.to_string(), *count));
+    let codes = results.status.iter().map(|(code, count)| (code.to_string(), *count));
     codes.chain(without).collect()
 }
 

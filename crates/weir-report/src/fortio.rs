@@ -34,14 +34,14 @@ const MERGED: u32 = 5;
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let plan = &document.plan;
-    let accounting = &document.accounting;
+    let results = &document.results;
     let throughput = &document.throughput;
     let (durations, errors, certainty) = durations(document);
     let labels = document.run.annotations.get(LABELS).unwrap_or(&plan.url);
     let mut weir = origin(document, &json!({ "DurationHistogram": certainty }));
-    weir["never_sent"] = accounting.never_sent.into();
+    weir["never_sent"] = results.outcomes.never_sent.into();
     if plan.load.in_flight_max.is_some() {
-        weir["shed"] = accounting.shed.into();
+        weir["shed"] = results.outcomes.shed.into();
     }
     let t0_ns = document.phases.first().map_or(0, |of| of.t0_ns);
     let requested_qps = match plan.load.rate() {
@@ -59,7 +59,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         "StartTime": timestamp(document, t0_ns),
         "RequestedQPS": requested_qps,
         "RequestedDuration": requested_duration,
-        "ActualQPS": throughput.completed_rps,
+        "ActualQPS": results.completed_rps,
         "ActualDuration": (throughput.window_s * 1e9).round() as u64,
         // Each of Fortio's threads has one connection.
         "NumThreads": plan.load.connections.count(),
@@ -69,12 +69,12 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
         "URL": plan.url,
         "DurationHistogram": durations,
         "ErrorsDurationHistogram": errors,
-        "RetCodes": statuses(accounting, NO_RESPONSE),
+        "RetCodes": statuses(results, NO_RESPONSE),
         "Sizes": {
             // Readers take this for the number of requests.
-            "Count": accounting.planned,
+            "Count": results.planned,
             "Sum": throughput.bytes_received,
-            "Avg": throughput.bytes_received as f64 / throughput.completed.max(1) as f64,
+            "Avg": throughput.bytes_received as f64 / results.completed.max(1) as f64,
         },
         "weir": weir,
     });
@@ -84,7 +84,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
 /// Returns the histograms of all requests and of those that failed, and the figures of the first
 /// that are no exact values.
 fn durations(document: &Document) -> (Value, Value, BTreeMap<String, Certainty>) {
-    let metric = &document.latency.response_time;
+    let metric = &document.results.response_time;
     let classes = &metric.times;
     let mut failed = classes.bad.clone();
     failed.add(&classes.failed_at);

@@ -21,7 +21,7 @@ const MS: f64 = 1e6;
 /// # Errors
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let metric = &document.latency.response_time;
+    let metric = &document.results.response_time;
     let mut times = metric.times.ok.clone();
     times.add(&metric.times.bad);
     write_table(&times, out)

@@ -65,12 +65,18 @@ pub fn write_stages(document: &Document, out: &mut dyn Write) -> io::Result<()> 
 /// # Errors
 /// Errors of `out`.
 pub fn write_summary(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let latency = document.latency.response_time.headline();
+    let results = &document.results;
+    let latency = results.response_time.headline();
     let at = |p| latency.percentile(p).map(|value| value.ns);
     let mut summary = json!({
         "type": "summary",
         "grade": document.verdict.grade,
-        "completed_rps": document.throughput.completed_rps,
+        "completed_rps": results.completed_rps,
+        "planned": results.planned,
+        "outcomes": results.outcomes,
+        "status": results.status,
+        "errors": results.errors,
+        "missed": results.missed,
         "accounting": document.accounting,
         "p50_ns": at(50.0),
         "p90_ns": at(90.0),

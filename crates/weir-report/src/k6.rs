@@ -140,15 +140,16 @@ impl K6Summary {
     fn of(document: &Document) -> K6Summary {
         let mut metrics = Vec::new();
         let mut certainty = Map::new();
+        let results = &document.results;
         let latency = &document.latency;
         let trends: [(&str, &Metric); 5] = [
-            ("http_req_duration", &latency.response_time),
-            ("iteration_duration", &latency.response_time),
+            ("http_req_duration", &results.response_time),
+            ("iteration_duration", &results.response_time),
             ("http_req_waiting", &latency.first_byte),
-            ("service_time", &latency.service_time),
+            ("service_time", &results.service_time),
             ("send_lag", &latency.send_lag),
         ];
-        let whole = trends.into_iter().chain(streams::times(latency));
+        let whole = trends.into_iter().chain(streams::times(document));
         let whole = whole.map(|(name, times)| (Cow::from(name), times));
         let scopes = by_scope::names(document).into_iter().chain(by_scope::stages(document));
         let scopes: Vec<ScopeResults<'_>> = scopes.collect();
@@ -189,18 +190,18 @@ fn trend(times: &Distribution<'_>) -> (Value, BTreeMap<String, Certainty>) {
 }
 
 fn counts(document: &Document) -> [K6Metric; 7] {
-    let accounting = &document.accounting;
+    let results = &document.results;
     let throughput = &document.throughput;
     let connections = document.plan.load.connections.count().into();
     let per_second = |count: u64| match throughput.window_s {
         window_s if window_s > 0.0 => count as f64 / window_s,
         _ => 0.0,
     };
-    let dropped = accounting.never_sent;
+    let dropped = results.outcomes.never_sent;
     let bytes = throughput.bytes_received;
     [
-        K6Metric::counter("http_reqs", "default", throughput.completed, throughput.completed_rps),
-        K6Metric::share("http_req_failed", document.failed(), accounting.planned),
+        K6Metric::counter("http_reqs", "default", results.completed, results.completed_rps),
+        K6Metric::share("http_req_failed", results.failed(), results.planned),
         K6Metric::counter("data_received", "data", bytes, throughput.bytes_per_second),
         K6Metric::counter("iterations", "default", throughput.sent, throughput.sent_rps),
         K6Metric::counter("dropped_iterations", "default", dropped, per_second(dropped)),
@@ -211,10 +212,10 @@ fn counts(document: &Document) -> [K6Metric; 7] {
 
 /// Returns the counts of messages within responses, if they are measured.
 fn counts_of_messages(document: &Document) -> Vec<K6Metric> {
-    let Some(messages) = &document.messages else { return Vec::new() };
-    let received = messages.received;
-    let per_second = messages.per_second;
-    let mut metrics = vec![K6Metric::counter("messages", "default", received, per_second)];
+    let (Some(messages), Some(all)) = (&document.messages, &document.results.messages) else {
+        return Vec::new();
+    };
+    let mut metrics = vec![K6Metric::counter("messages", "default", all.received, all.per_second)];
     metrics.extend(
         messages.tokens.as_ref().map(|tokens| {
             K6Metric::counter("tokens", "default", tokens.received, tokens.per_second)
@@ -224,7 +225,7 @@ fn counts_of_messages(document: &Document) -> Vec<K6Metric> {
         messages
             .goodput
             .as_ref()
-            .map(|goodput| K6Metric::share("goodput", goodput.good, document.accounting.planned)),
+            .map(|goodput| K6Metric::share("goodput", goodput.good, document.results.planned)),
     );
     metrics
 }

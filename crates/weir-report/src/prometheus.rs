@@ -7,7 +7,7 @@ use std::iter;
 
 use weir_result::document::Metric;
 use weir_result::quantile::Bound;
-use weir_result::{Document, Histogram, Outcomes, histogram};
+use weir_result::{Document, Histogram, histogram};
 use weir_text::printable;
 
 use crate::by_scope::{self, ScopeResults};
@@ -26,10 +26,11 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     about(document, &mut page);
     counts(document, &mut page);
     rates(document, &mut page);
+    let results = &document.results;
     let latency = &document.latency;
     let times: [(&str, &str, &Metric); 3] = [
-        ("response_time", "Time from the planned send to the response", &latency.response_time),
-        ("service_time", "Time from the send to the response", &latency.service_time),
+        ("response_time", "Time from the planned send to the response", &results.response_time),
+        ("service_time", "Time from the send to the response", &results.service_time),
         ("send_lag", "Time from the planned send to the send", &latency.send_lag),
     ];
     for (name, help, metric) in times {
@@ -67,15 +68,15 @@ fn about(document: &Document, page: &mut MetricsPage) {
 
 /// Counts of measured requests: each ends in exactly one outcome.
 fn counts(document: &Document, page: &mut MetricsPage) {
-    let of = &document.accounting;
+    let of = &document.results;
     let help = "Measured requests by outcome; their sum is the number planned";
     page.family("weir_requests_total", "counter", help);
-    for (outcome, count) in Outcomes::from(of).classes() {
+    for (outcome, count) in of.outcomes.classes() {
         page.sample("weir_requests_total", &[("outcome", outcome)], count as f64);
     }
     if document.plan.load.in_flight_max.is_some() {
         let help = "Of the requests never sent: due beyond the limit of requests in flight";
-        page.single("weir_shed_requests_total", "counter", help, of.shed as f64);
+        page.single("weir_shed_requests_total", "counter", help, of.outcomes.shed as f64);
     }
     page.family("weir_responses_total", "counter", "Measured responses by status code");
     for (code, count) in &of.status {
@@ -99,18 +100,24 @@ fn rates(document: &Document, page: &mut MetricsPage) {
     let help = "Requests sent per second in the window";
     page.single("weir_sent_requests_per_second", "gauge", help, of.sent_rps);
     let help = "Complete responses per second in the window";
-    page.single("weir_completed_requests_per_second", "gauge", help, of.completed_rps);
+    page.single(
+        "weir_completed_requests_per_second",
+        "gauge",
+        help,
+        document.results.completed_rps,
+    );
 }
 
 /// Counts, rates and times of messages within responses, if they are measured.
 fn messages(document: &Document, page: &mut MetricsPage) {
     let Some(of) = &document.messages else { return };
-    let received = of.received as f64;
+    let Some(all) = &document.results.messages else { return };
+    let received = all.received as f64;
     page.single("weir_messages_total", "counter", "Messages received in the window", received);
     let help = "Bytes of these messages, without framing";
-    page.single("weir_message_bytes_total", "counter", help, of.bytes as f64);
+    page.single("weir_message_bytes_total", "counter", help, all.bytes as f64);
     let help = "Messages received per second of the window";
-    page.single("weir_messages_per_second", "gauge", help, of.per_second);
+    page.single("weir_messages_per_second", "gauge", help, all.per_second);
     if let Some(goodput) = &of.goodput {
         let help = "Responses that met the goodput, completed in the window";
         page.single("weir_good_responses_total", "counter", help, goodput.completed as f64);
@@ -123,7 +130,7 @@ fn messages(document: &Document, page: &mut MetricsPage) {
         let help = "Tokens received per second of the window";
         page.single("weir_tokens_per_second", "gauge", help, tokens.per_second);
     }
-    for (name, metric) in streams::times(&document.latency) {
+    for (name, metric) in streams::times(document) {
         let help = match name {
             "first_message" => "Time from the planned send to the first message",
             "message_gap" => "Time from one message of a response to the next",

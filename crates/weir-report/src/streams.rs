@@ -2,38 +2,34 @@
 
 use serde_json::{Value, json};
 use weir_result::Document;
-use weir_result::document::{Latency, Metric, ScopeMessages, Summary};
+use weir_result::document::{Metric, ScopeMessages, Summary};
 
 use crate::fields::summary_fields;
 
 /// Returns the times of messages that the run has, by their names.
-pub(crate) fn times(latency: &Latency) -> impl Iterator<Item = (&'static str, &Metric)> {
-    let times = [
-        ("first_message", &latency.first_message),
-        ("message_gap", &latency.message_gap),
-        ("time_per_token", &latency.time_per_token),
-        ("first_reasoning", &latency.first_reasoning),
-        ("first_answer", &latency.first_answer),
-    ];
-    times.into_iter().filter_map(|(name, metric)| Some((name, metric.as_ref()?)))
+pub(crate) fn times(document: &Document) -> impl Iterator<Item = (&'static str, &Metric)> {
+    let names =
+        ["first_message", "message_gap", "time_per_token", "first_reasoning", "first_answer"];
+    names.into_iter().filter_map(|name| Some((name, document.time(name)?)))
 }
 
 /// Returns the counts, rates and times of messages as an object; `None` if they are not measured.
 pub(crate) fn figures(document: &Document) -> Option<Value> {
     let messages = document.messages.as_ref()?;
+    let all = document.results.messages.as_ref()?;
     let mut figures = json!({
-        "received": messages.received,
-        "per_second": messages.per_second,
-        "bytes_per_second": messages.bytes_per_second,
+        "received": all.received,
+        "per_second": all.per_second,
+        "bytes_per_second": all.bytes_per_second,
         "measured": messages.measured,
         "streams": messages.streams,
         "others": messages.others,
         "too_long": messages.too_long,
         "errors": messages.errors,
-        "end_marks": messages.end_marks,
+        "end_marks": all.end_marks,
     });
     let object = figures.as_object_mut()?;
-    for (name, metric) in times(&document.latency) {
+    for (name, metric) in times(document) {
         object.extend(summary_fields(name, metric.headline()));
     }
     if let Some(goodput) = &messages.goodput {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 use weir_result::Document;
-use weir_result::document::Accounting;
+use weir_result::document::Results;
 
 use crate::distribution::{Certainty, Distribution, TimeFigure, uncertain};
 use crate::foreign::{origin, statuses, timestamp};
@@ -22,6 +22,7 @@ const NO_RESPONSE: &str = "0";
 /// # Errors
 /// Errors of `out`.
 pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    let results = &document.results;
     let accounting = &document.accounting;
     let throughput = &document.throughput;
     let (latencies, certainty) = latencies(document);
@@ -30,26 +31,26 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let bytes_out = (document.script.is_none() && document.plan.list.is_none())
         .then_some(sent * document.plan.request.body_bytes);
     let mut weir = origin(document, &json!({ "latencies": certainty }));
-    weir["never_sent"] = accounting.never_sent.into();
+    weir["never_sent"] = results.outcomes.never_sent.into();
     if document.plan.load.in_flight_max.is_some() {
-        weir["shed"] = accounting.shed.into();
+        weir["shed"] = results.outcomes.shed.into();
     }
     let [earliest, latest, end] = instants(document);
     let report = json!({
         "latencies": latencies,
-        "bytes_in": bytes(Some(throughput.bytes_received), throughput.completed),
+        "bytes_in": bytes(Some(throughput.bytes_received), results.completed),
         "bytes_out": bytes(bytes_out, sent),
         "earliest": timestamp(document, earliest),
         "latest": timestamp(document, latest),
         "end": timestamp(document, end),
         "duration": latest - earliest,
         "wait": end - latest,
-        "requests": accounting.planned,
+        "requests": results.planned,
         "rate": throughput.sent_rps,
-        "throughput": throughput.good_rps,
-        "success": share(accounting.ok, accounting.planned),
-        "status_codes": statuses(accounting, NO_RESPONSE),
-        "errors": errors(accounting),
+        "throughput": results.good_rps,
+        "success": share(results.outcomes.ok, results.planned),
+        "status_codes": statuses(results, NO_RESPONSE),
+        "errors": errors(results),
         "weir": weir,
     });
     json::write_value(&report, out)
@@ -59,7 +60,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
 fn latencies(document: &Document) -> (Value, BTreeMap<String, Certainty>) {
     const PERCENTILES: [(&str, f64); 4] =
         [("50th", 50.0), ("90th", 90.0), ("95th", 95.0), ("99th", 99.0)];
-    let Some(times) = Distribution::of(&document.latency.response_time) else {
+    let Some(times) = Distribution::of(&document.results.response_time) else {
         return (Value::Object(Map::new()), BTreeMap::new());
     };
     let total = times.total();
@@ -92,17 +93,17 @@ fn share(part: u64, of: u64) -> f64 {
 }
 
 /// Kinds of failure that occurred, as vegeta lists the texts of its errors.
-fn errors(accounting: &Accounting) -> Vec<String> {
-    let codes = accounting.status.keys().filter(|code| **code >= 400);
+fn errors(results: &Results) -> Vec<String> {
+    let codes = results.status.keys().filter(|code| **code >= 400);
     let classes = [
-        ("timed out", accounting.timed_out),
-        ("in flight at the end", accounting.in_flight_at_end),
-        ("never sent", accounting.never_sent),
+        ("timed out", results.outcomes.timed_out),
+        ("in flight at the end", results.outcomes.in_flight_at_end),
+        ("never sent", results.outcomes.never_sent),
     ];
     let classes = classes.iter().filter(|(_, count)| *count > 0);
     codes
         .map(|code| format!("status {code}"))
-        .chain(accounting.errors.keys().cloned())
+        .chain(results.errors.keys().cloned())
         .chain(classes.map(|(name, _)| (*name).to_owned()))
         .collect()
 }

@@ -16,13 +16,14 @@ mod connections;
 mod messages;
 mod network;
 mod phases;
+mod results;
 mod script;
 mod throughput;
 mod timeline;
 mod tls;
 
 pub use accounting::{Accounting, Outcomes, Sent, SentCounts};
-pub use by_name::{NameCounts, NameTotals, NamedSlice};
+pub use by_name::{NameTotals, NamedSlice};
 pub use by_outcome::ByOutcome;
 pub use by_stage::StageLags;
 pub use connections::{Connections, ConnectionsSection, DestinationCounts, DestinationSection};
@@ -31,6 +32,7 @@ pub use messages::{
 };
 pub use network::{NetworkSection, TcpUsage};
 pub use phases::{Phases, WorkerPhases};
+pub use results::ResultCounts;
 pub use script::{Callback, CallbackUsage, ScriptSection, ScriptUsage};
 pub use throughput::{RateInterval, Throughput, Window};
 pub(crate) use timeline::merge_intervals;

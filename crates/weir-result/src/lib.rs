@@ -28,8 +28,8 @@ pub mod study;
 
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, GapDoubts, GoodputDoubts,
-    HandshakeKind, Interval, MessageCounts, MessageShare, NameCounts, NameTotals, NamedSlice,
-    Outcomes, ScriptUsage, Sent, Slice, StageLags, StampedMessages, TcpUsage, TlsCounts,
+    HandshakeKind, Interval, MessageCounts, MessageShare, NameTotals, NamedSlice, Outcomes,
+    ResultCounts, ScriptUsage, Sent, Slice, StageLags, StampedMessages, TcpUsage, TlsCounts,
     TlsParameters, TokenCounts, Window, WorkerPhases, coarsen_intervals,
 };
 pub use distinct::{distinct, distinct_us, summed};

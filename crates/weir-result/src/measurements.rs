@@ -6,12 +6,11 @@
 use std::collections::BTreeMap;
 
 use crate::counters::{
-    ByOutcome, Connections, DestinationCounts, Interval, MessageCounts, NameCounts, Outcomes,
-    ScriptUsage, Sent, Slice, StageLags, TcpUsage, TlsCounts, Window, WorkerPhases,
-    merge_intervals,
+    ByOutcome, Connections, DestinationCounts, Interval, MessageCounts, ResultCounts, ScriptUsage,
+    Sent, Slice, StageLags, TcpUsage, TlsCounts, Window, WorkerPhases, merge_intervals,
 };
 use crate::evidence::{Departures, Occupancy, Stamped};
-use crate::failures::{ErrorKind, MissExample, MissKind};
+use crate::failures::{MissExample, MissKind};
 use crate::histogram::Histogram;
 use crate::rules::{self, Merge};
 
@@ -19,28 +18,12 @@ merged! {
     /// Measurements of one worker, or of several after [`Measurements::merge`].
     #[derive(Clone, Debug, Default)]
     pub struct Measurements {
-        /// |M|: measured slots. Open loop: from the plan's formula, not from counting. Closed loop:
-        /// dispatches in the window, counted at dispatch.
-        pub planned: u64 => rules::sum,
-        /// Outcomes of the slots of M; they add up to `planned`.
-        pub outcomes: Outcomes => rules::merge,
-        /// Responses of M by status code.
-        pub status: BTreeMap<u16, u64> => rules::counts,
-        /// Calls of gRPC in M with a complete response by the name of their status.
-        pub grpc_status: BTreeMap<String, u64> => rules::counts,
-        /// Slots of M that ended as `transport_error`, by kind; they add up to that class.
-        pub errors: BTreeMap<ErrorKind, u64> => rules::counts,
-        /// Slots of M that ended as `bad_response`, by the kind of expectation that was missed;
-        /// with expectations they add up to that class. Empty without expectations and messages.
-        pub missed: BTreeMap<MissKind, u64> => rules::counts,
-        /// One example of each kind of `missed`.
+        /// Results of all slots of M.
+        pub results: ResultCounts => rules::merge,
+        /// One example of each kind of `results.missed`.
         pub miss_examples: BTreeMap<MissKind, MissExample> => rules::first_by_key,
         /// Requests put on the wire.
         pub sent: Sent => rules::merge,
-        /// `Te − T0`. In a closed loop the same as `service_time`.
-        pub response_time: ByOutcome => rules::merge,
-        /// `Te − Ts`; slots never sent have none.
-        pub service_time: ByOutcome => rules::merge,
         /// `Ts − T0` of every slot of M that was sent (`ok`), and its bound for those never sent
         /// (`censored`). Empty in a closed loop.
         pub send_lag: ByOutcome => rules::merge,
@@ -59,11 +42,6 @@ merged! {
         pub occupancy: Occupancy => rules::merge,
         /// `Tf − Ts` of the `ok` slots.
         pub first_byte: Histogram => rules::merge,
-        /// Time to the first message (`A − T0`) of the slots that had one (`ok`), and the age of
-        /// those that ended without one (`censored`). Empty if messages are not measured.
-        pub first_message: ByOutcome => rules::merge,
-        /// Time from one message of a response to the next, of slots of M.
-        pub message_gap: Histogram => rules::merge,
         /// `(A_n − A_1) / (tokens − 1)` of the `ok` slots with a count of tokens by the server.
         pub time_per_token: Histogram => rules::merge,
         /// Time to the first message of the reasoning, of the `ok` slots with one.
@@ -89,7 +67,8 @@ merged! {
         /// Counts inside `[t0, t1)`, whichever slots they belong to.
         pub window: Window => rules::merge,
         /// Of the members of M: slots without a response within the timeout, whatever their class.
-        /// More than `outcomes.timed_out` if the plan awaits late responses.
+        /// More than
+        /// `results.outcomes.timed_out` if the plan awaits late responses.
         pub overdue: u64 => rules::sum,
         /// Completions per second of each worker in spans of 100 ms inside the window, idle ones
         /// included; the unit is 1/s, not ns. Empty unless requested.
@@ -116,7 +95,7 @@ merged! {
         /// Outcomes of each destination's share, if there are several destinations.
         pub destinations: Vec<DestinationCounts> => rules::by_position,
         /// Counts by the name of the request, if there is a list.
-        pub names: Vec<NameCounts> => rules::by_position,
+        pub names: Vec<ResultCounts> => rules::by_position,
         /// Phases as the workers observed them, one entry for each.
         pub workers: Vec<WorkerPhases> => rules::append,
         /// The time series.

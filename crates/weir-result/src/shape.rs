@@ -8,7 +8,7 @@ use weir_text::{brief, brief_json};
 /// A field of JSON text that is missing, unknown, of another type, or broken.
 #[derive(Debug)]
 pub struct ShapeError {
-    /// Path of the field: `latency.response_time`; empty if it is the whole, or no field.
+    /// Path of the field: `results.response_time`; empty if it is the whole, or no field.
     path: String,
     fault: serde_json::Error,
 }

@@ -13,7 +13,7 @@
 //! let mut spec = RunSpec::new(format!("http://{}/", server.endpoint()));
 //! spec.load = Load { connections: 2.into(), requests: Some(100), ..Load::default() };
 //! let finished = LocalRunner::default().run(&spec, &mut Silent)?;
-//! assert_eq!(finished.document.accounting.ok, 100);
+//! assert_eq!(finished.document.results.outcomes.ok, 100);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -269,7 +269,7 @@ impl LocalRun {
     fn completed(&mut self, job: Arc<Job>, outcome: &mut LoadOutcome) -> Arc<Job> {
         let Some(stream) = &self.planned.stream else { return job };
         self.planned.inputs.push(stream.input());
-        let plan = stream.complete(&job.plan, outcome.parts.measurements.planned);
+        let plan = stream.complete(&job.plan, outcome.parts.measurements.results.planned);
         outcome.parts.given.plan = plan.clone();
         Arc::new(Job { plan, ..Job::clone(&job) })
     }

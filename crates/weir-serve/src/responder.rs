@@ -245,12 +245,16 @@ impl Responder {
         if self.plain_head.is_empty() {
             return bytes;
         }
-        let same = |head: &&[u8]| **head == self.plain_head[..];
-        let copies = bytes.chunks_exact(self.plain_head.len()).take_while(same).count();
-        if copies > 0 {
-            self.take_plain(conn, u32::try_from(copies).unwrap_or(u32::MAX), at);
+        let mut rest = bytes;
+        let mut copies = 0;
+        while let Some(after) = rest.strip_prefix(&self.plain_head[..]) {
+            rest = after;
+            copies += 1;
         }
-        &bytes[copies * self.plain_head.len()..]
+        if copies > 0 {
+            self.take_plain(conn, copies, at);
+        }
+        rest
     }
 
     /// Takes the requests in `bytes`, and stores a last one that is incomplete.

@@ -179,7 +179,7 @@ fn failure_of(document: &Document, study: &Study, upcoming: &Upcoming) -> Option
     // In a search, a rate at which nothing succeeds is a result; the closed loop at its start is
     // not.
     let is_rate = matches!(study.design, Design::Search { .. }) && study.measured().count() > 0;
-    let has_success = is_rate || document.accounting.ok > 0 || document.throughput.good > 0;
+    let has_success = is_rate || document.results.outcomes.ok > 0 || document.results.good > 0;
     let name = study.cells.get(upcoming.cell as usize).map_or("", |cell| cell.name.as_str());
     let of = if name.is_empty() { String::new() } else { format!(" of {name}") };
     let reason = &document.verdict.reason;

@@ -161,7 +161,7 @@ impl SearchRun {
             rate_rps: plan.rate_rps,
             connections: plan.connections,
             duration_s: plan.duration_s,
-            completed_rps: document.throughput.completed_rps,
+            completed_rps: document.results.completed_rps,
             ..judged
         });
         Some(())
@@ -169,8 +169,8 @@ impl SearchRun {
 
     /// Begins the search for rates at the throughput of the closed loop.
     fn guess(&mut self, document: &Document) -> Option<SearchTrial> {
-        let completed_rps = document.throughput.completed_rps;
-        if document.responses() == 0 || completed_rps <= 0.0 {
+        let completed_rps = document.results.completed_rps;
+        if document.results.responses() == 0 || completed_rps <= 0.0 {
             return None;
         }
         let strictest = self.objective.strictest(document);
@@ -198,12 +198,12 @@ impl SearchRun {
             false => client_limit(document, objective),
         };
         let waits = connection_waits(document);
-        let planned = document.accounting.planned.max(1) as f64;
+        let planned = document.results.planned.max(1) as f64;
         let found = Use {
             rate_rps,
-            completed_rps: document.throughput.completed_rps,
+            completed_rps: document.results.completed_rps,
             waits,
-            errors: document.accounting.transport_error as f64 / planned,
+            errors: document.results.outcomes.transport_error as f64 / planned,
         };
         let of_server = if is_good { TrialUse::Good } else { TrialUse::Bad };
         let used = match &client {

@@ -43,7 +43,7 @@ fn at(runs: &[Levels<LEVELS>], level: usize) -> Vec<f64> {
 
 /// Percentiles of the response time of one run, failures slower than every response.
 fn levels(run: &Document) -> Levels<LEVELS> {
-    let all = AllOutcomes::of(&run.latency.response_time.times);
+    let all = AllOutcomes::of(&run.results.response_time.times);
     SHIFT_LEVELS.map(|level| {
         let p = 100.0 * level;
         let found = all.percentile(p).filter(|_| is_supported(p, all.count()))?;

@@ -128,13 +128,13 @@ fn point(study: &Study, cell: u32, value: String) -> Option<PlacedPoint> {
     let limited = |run: &&&Document| {
         run.verdict.limit.by == LimitedBy::ClientCpu || run.verdict.grade == Grade::Void
     };
-    let planned = |run: &&Document| run.accounting.planned as f64 / run.throughput.window_s;
+    let planned = |run: &&Document| run.results.planned as f64 / run.throughput.window_s;
     let planned_rps: Vec<f64> = runs.iter().map(planned).collect();
     let point = PlacedPoint {
         number: number(&value)?,
         planned_rps: mean(&planned_rps),
         is_client_limited: 2 * runs.iter().filter(limited).count() > runs.len(),
-        rates_rps: runs.iter().map(|run| run.throughput.good_rps).collect(),
+        rates_rps: runs.iter().map(|run| run.results.good_rps).collect(),
         value,
     };
     (!point.rates_rps.is_empty()).then_some(point)

@@ -6,8 +6,8 @@
 //! limited is a lower bound of the target's best rate.
 
 use weir_result::document::{
-    ClientOverhead, Document, Latency, LimitedBy, MessagesSection, Metric, NameSection,
-    PercentileValue, Range, Results, RuleOutcome, ScopeMessages, StageSection, Summary,
+    ClientOverhead, Document, LimitedBy, MessagesSection, Metric, NameSection, PercentileValue,
+    Range, Results, RuleOutcome, ScopeMessages, StageSection, Summary,
 };
 use weir_result::quantile::{Bound, rank_of};
 use weir_result::{GapDoubts, Histogram};
@@ -27,9 +27,7 @@ pub(crate) fn qualify(document: &mut Document) {
     let is_stopped =
         rules.iter().any(|rule| rule.id == "client-stopped" && rule.outcome >= RuleOutcome::Bound);
     let evidence = TimeEvidence::of(document);
-    let response = evidence.response(document, &document.latency.response_time);
-    let service = evidence.service(document, &document.latency.service_time);
-    let (first, gap) = evidence.of_messages(document);
+    let results = evidence.of_run(document);
     let names = evidence.of_names(document);
     document.names = names;
     let stages = evidence.of_stages(document);
@@ -37,17 +35,15 @@ pub(crate) fn qualify(document: &mut Document) {
     let messages = document.messages.as_ref();
     let messages = messages.map(|messages| Box::new(evidence.in_all(document, messages)));
     document.messages = messages;
-    (document.latency.first_message, document.latency.message_gap) = (first, gap);
-    document.latency.response_time = response;
-    document.latency.service_time = service;
+    document.results = results;
     let is_limited = matches!(limit.by, LimitedBy::ClientCpu | LimitedBy::Connections);
     let is_lower = is_limited || (is_stopped && limit.by != LimitedBy::Rate);
     if is_lower && !document.plan.is_idle() {
         // The target could exceed the rate, whose lower 95% end bounds its best one.
-        let throughput = &mut document.throughput;
-        let low = throughput.good_interval.map_or(throughput.good_rps, |interval| interval.low_rps);
-        throughput.bound = Bound::Lower;
-        throughput.least_rps = Some(low.min(throughput.good_rps));
+        let Results { good_rps, good_interval, .. } = document.results;
+        let low = good_interval.map_or(good_rps, |interval| interval.low_rps);
+        document.throughput.bound = Bound::Lower;
+        document.throughput.least_rps = Some(low.min(good_rps));
     }
     if document.has_unmatched_pushes() {
         forget_times(document);
@@ -56,13 +52,11 @@ pub(crate) fn qualify(document: &mut Document) {
 
 /// Marks the times and the rate of echoes as unknown.
 fn forget_times(document: &mut Document) {
-    let Latency { response_time, service_time, first_byte, .. } = &mut document.latency;
     let names = document.names.iter_mut().map(|name| &mut name.results);
     let stages = document.stages.iter_mut().map(|stage| &mut stage.results);
-    let of_scopes = names
-        .chain(stages)
-        .flat_map(|of| std::iter::once(&mut of.response_time).chain(&mut of.service_time));
-    let all = [response_time, service_time, first_byte].into_iter().chain(of_scopes);
+    let scopes = std::iter::once(&mut document.results).chain(names).chain(stages);
+    let of_scopes = scopes.flat_map(|of| [&mut of.response_time, &mut of.service_time]);
+    let all = std::iter::once(&mut document.latency.first_byte).chain(of_scopes);
     let summaries = all.flat_map(|metric| std::iter::once(&mut metric.ok).chain(&mut metric.all));
     for summary in summaries {
         summary.mean_bound = Bound::Unknown;
@@ -108,18 +102,27 @@ impl TimeEvidence {
         }
     }
 
-    /// Returns the times of messages with the bounds of their summaries.
-    fn of_messages(&self, document: &Document) -> (Option<Metric>, Option<Metric>) {
+    /// Returns the results of the run with the bounds of their summaries.
+    fn of_run(&self, document: &Document) -> Results {
+        let results = &document.results;
+        Results {
+            response_time: self.response(document, &results.response_time),
+            service_time: self.service(document, &results.service_time),
+            messages: results.messages.as_ref().map(|it| Box::new(self.of_messages(document, it))),
+            ..results.clone()
+        }
+    }
+
+    /// Returns the messages of the run with the bounds of their summaries.
+    fn of_messages(&self, document: &Document, messages: &ScopeMessages) -> ScopeMessages {
         // The wire times are those of whole responses.
         let evidence = TimeEvidence { wire: Histogram::default(), ..*self };
-        let Latency { first_message, message_gap, .. } = &document.latency;
-        let first = first_message.as_ref().map(|metric| evidence.first(document, metric));
-        let gaps = message_gap.as_ref().map(|metric| {
+        let gap = messages.gap.as_ref().map(|metric| {
             let doubted = self.doubted(document, &lateness::of_slices(document));
             let of_run = |p| lateness::of_run(document, &metric.times.ok, p, self.is_contended);
             self.gap(document, metric, doubted, of_run)
         });
-        (first, gaps)
+        ScopeMessages { first: evidence.first(document, &messages.first), gap, ..messages.clone() }
     }
 
     /// Returns a time to the first message with the bounds of its summaries.
@@ -179,13 +182,14 @@ impl TimeEvidence {
         // The wire times are those of all names.
         let evidence = TimeEvidence { wire: Histogram::default(), ..*self };
         let qualified = |NameSection { name, results }: &NameSection| {
-            let service = results.service_time.as_ref();
             let results = Results {
                 response_time: evidence.response(document, &results.response_time),
-                service_time: service.map(|metric| evidence.service(document, metric)),
-                messages: results.messages.as_ref().map(|messages| ScopeMessages {
-                    first: evidence.first(document, &messages.first),
-                    ..self.gaps_of_scope(document, messages)
+                service_time: evidence.service(document, &results.service_time),
+                messages: results.messages.as_ref().map(|messages| {
+                    Box::new(ScopeMessages {
+                        first: evidence.first(document, &messages.first),
+                        ..self.gaps_of_scope(document, messages)
+                    })
                 }),
                 ..results.clone()
             };
@@ -202,8 +206,8 @@ impl TimeEvidence {
             let messages = results.messages.as_ref();
             let results = Results {
                 response_time: in_stage(&results.response_time),
-                service_time: results.service_time.as_ref().map(in_stage),
-                messages: messages.map(|messages| self.gaps_of_scope(document, messages)),
+                service_time: in_stage(&results.service_time),
+                messages: messages.map(|messages| Box::new(self.gaps_of_scope(document, messages))),
                 ..results.clone()
             };
             StageSection { results, ..stage.clone() }

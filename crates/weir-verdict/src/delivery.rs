@@ -60,16 +60,16 @@ fn missing_connections(document: &Document) -> Option<String> {
 
 /// Reports requests that were due and never sent, with the reason.
 fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
-    let accounting = &document.accounting;
-    let planned = accounting.planned;
-    let missing = accounting.never_sent;
+    let results = &document.results;
+    let planned = results.planned;
+    let missing = results.outcomes.never_sent;
     let share = missing as f64 / planned.max(1) as f64;
     // One request at the edge of the window is not a missed plan.
     if missing <= 1 || share < NEVER_SENT_SHARE {
         return None;
     }
     let connections = document.covered_connections_max();
-    let shed = accounting.shed;
+    let shed = results.outcomes.shed;
     let why = match (limit.by, document.run.interrupted) {
         (_, true) if document.run.aborted.is_some() => "the run was aborted".to_owned(),
         (_, true) => "the run was interrupted".to_owned(),
@@ -93,9 +93,10 @@ fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
 
 /// Reports the lateness of sends, and its cause.
 fn late(document: &Document) -> Option<String> {
+    let results = &document.results;
     let latency = &document.latency;
     let lag = latency.send_lag.ok.percentile(99.0)?.ns;
-    let p50_ns = latency.service_time.ok.percentile(50.0).map_or(0, |value| value.ns);
+    let p50_ns = results.service_time.ok.percentile(50.0).map_or(0, |value| value.ns);
     if lag as f64 <= LATE_NS.max(LATE_SHARE * p50_ns as f64) {
         return None;
     }

@@ -23,8 +23,8 @@ pub(crate) fn of(
     }
     // Held connections are measured by the window that they last.
     let is_held = document.plan.is_idle() && document.throughput.window_s > 0.0;
-    if document.accounting.planned == 0 && !is_held {
-        let is_streaming = document.messages.as_ref().is_some_and(|of| of.received > 0);
+    if document.results.planned == 0 && !is_held {
+        let is_streaming = document.results.messages.as_ref().is_some_and(|of| of.received > 0);
         let why = match is_streaming {
             true => format!("all streams began in the warm-up; use {WARMUP} 0"),
             false => "nothing was measured".to_owned(),
@@ -53,7 +53,7 @@ pub(crate) fn of(
 
 /// Lists the printed numbers that are bounds.
 fn bounds(document: &Document) -> Vec<String> {
-    let mut bounds = bounds_of(document.latency.response_time.headline());
+    let mut bounds = bounds_of(document.results.response_time.headline());
     if document.throughput.bound != Bound::Exact {
         bounds.push("throughput".to_owned());
     }
@@ -68,7 +68,7 @@ pub(crate) fn bounds_of(headline: &Summary) -> Vec<String> {
 
 /// Formats the reason why they are bounds: ` (client overhead)`.
 fn cause(document: &Document, limit: &Limit, rules: &[Rule]) -> String {
-    let headline = document.latency.response_time.headline();
+    let headline = document.results.response_time.headline();
     let has =
         |bound| GRADED.iter().filter_map(|p| headline.percentile(*p)).any(|v| v.bound == bound);
     let mut causes = Vec::new();
@@ -77,11 +77,11 @@ fn cause(document: &Document, limit: &Limit, rules: &[Rule]) -> String {
         causes.push(if is_overhead { "client overhead" } else { "client contention" });
     }
     if has(Bound::Lower) || has(Bound::Unknown) {
-        let accounting = &document.accounting;
-        let unsent = accounting.never_sent > document.failed() / 2;
+        let results = &document.results;
+        let unsent = results.outcomes.never_sent > document.results.failed() / 2;
         causes.push(match unsent {
             true => "requests never sent",
-            false if document.failed() == 0 => "streams open at the end",
+            false if document.results.failed() == 0 => "streams open at the end",
             false => "failed requests",
         });
     }

@@ -125,7 +125,7 @@ pub(crate) fn of_goodput(
         true => (doubts.good, doubts.missed),
         false => (doubts.late_good, doubts.late_missed),
     };
-    let planned = document.accounting.planned.max(1) as f64;
+    let planned = document.results.planned.max(1) as f64;
     let share = |count: u64| count as f64 / planned;
     let good = goodput.good;
     let is_close = losses.max(gains) as f64 <= OVERHEAD_SHARE * good as f64;

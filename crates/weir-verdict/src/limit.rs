@@ -12,7 +12,7 @@ use weir_text::{brief, units};
 
 /// Derives the limit from the rules about the client, and the figures of the document.
 pub(crate) fn of(document: &Document, rules: &[Rule]) -> Limit {
-    if document.responses() == 0 && document.throughput.completed == 0 {
+    if document.results.responses() == 0 && document.results.completed == 0 {
         return Limit::default();
     }
     let limits =
@@ -65,9 +65,9 @@ fn accounts_for_miss(document: &Document, rule: &Rule) -> bool {
     let window_ns = document.throughput.window_s * 1e9;
     let value = rule.value.unwrap_or(0.0);
     let lost = if rule.unit == "ns" { value / window_ns.max(1.0) } else { value };
-    let planned = document.accounting.planned.max(1) as f64;
+    let planned = document.results.planned.max(1) as f64;
     let least = match document.plan.load.is_open_loop() {
-        true => MISS_SHARE * (1.0 - document.throughput.completed as f64 / planned).max(0.0),
+        true => MISS_SHARE * (1.0 - document.results.completed as f64 / planned).max(0.0),
         false => LOST_SHARE,
     };
     lost >= least
@@ -76,17 +76,18 @@ fn accounts_for_miss(document: &Document, rule: &Rule) -> bool {
 /// Returns evidence that all planned requests of an open loop got a response.
 fn rate(document: &Document) -> Option<String> {
     let offered = document.offered_in_words()?;
-    let planned = document.accounting.planned;
+    let planned = document.results.planned;
     // A difference of one request is the edge of the window.
     let edge = planned as f64 * 0.001 + 1.0;
-    let is_met = document.throughput.completed as f64 + edge >= planned as f64;
+    let is_met = document.results.completed as f64 + edge >= planned as f64;
     let share = document.share();
     // The head has the rate of the whole plan.
     let of = match document.parts.is_empty() || share >= 1.0 {
         true => String::new(),
         false => format!(", {} of the plan,", units::short_percent(share)),
     };
-    (is_met && document.accounting.never_sent <= 1).then(|| format!("all of {offered}{of} was met"))
+    (is_met && document.results.outcomes.never_sent <= 1)
+        .then(|| format!("all of {offered}{of} was met"))
 }
 
 /// Returns evidence of a round trip to another machine that is at least half of the median service
@@ -120,13 +121,13 @@ impl Medians {
     fn of(document: &Document) -> Option<Medians> {
         let probe = document.probe.as_ref().filter(|probe| probe.ok > 0)?;
         let (times, of) = match &document.plan.list {
-            None => (Some(&document.latency.service_time), String::new()),
+            None => (&document.results.service_time, String::new()),
             Some(list) => {
                 let name = document.names.get(usize::from(list.probed?))?;
-                (name.results.service_time.as_ref(), format!(" of {}", brief(&name.name)))
+                (&name.results.service_time, format!(" of {}", brief(&name.name)))
             }
         };
-        let load_ns = times?.ok.percentile(50.0)?.ns;
+        let load_ns = times.ok.percentile(50.0)?.ns;
         Some(Medians { load_ns, probe_ns: probe.service_time.p50_ns, of })
     }
 }
@@ -156,7 +157,7 @@ fn connections(document: &Document, planned_rps: f64) -> Option<String> {
         return None;
     }
     // Little's law is about the mean.
-    let mean_ns = document.latency.service_time.ok.mean_ns?;
+    let mean_ns = document.results.service_time.ok.mean_ns?;
     let service_s = mean_ns.max(1.0) / 1e9;
     let connections = document.covered_connections_max();
     let places = places(document, connections);
@@ -231,5 +232,5 @@ fn is_client_clean(rules: &[Rule]) -> bool {
 }
 
 fn service_p50_ns(document: &Document) -> Option<u64> {
-    document.latency.service_time.ok.percentile(50.0).map(|value| value.ns)
+    document.results.service_time.ok.percentile(50.0).map(|value| value.ns)
 }

@@ -15,7 +15,7 @@ const LISTED: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
 /// Computes the overhead of every listed percentile for which it is known.
 pub(crate) fn of_all(document: &Document) -> Vec<ClientOverhead> {
-    let response = &document.latency.response_time;
+    let response = &document.results.response_time;
     LISTED.into_iter().filter_map(|p| of_response(document, response, p)).collect()
 }
 
@@ -126,8 +126,9 @@ pub(crate) fn inflates(overhead: &ClientOverhead, value: &PercentileValue) -> bo
 /// waiting for connections that they may have caused. Requests that came due while the client was
 /// stopped wait for each other's connections for about as long as it was stopped.
 fn before_send(document: &Document, p: f64) -> Option<u64> {
+    let results = &document.results;
     let latency = &document.latency;
-    let all = &latency.response_time.ok;
+    let all = &results.response_time.ok;
     let unlagged = latency.unlagged.as_ref()?;
     let late_ns = all.percentile(p)?.ns.saturating_sub(unlagged.ok.percentile(p)?.ns);
     let of = |metric: &Metric, p: f64| metric.ok.percentile(p).map_or(0, |value| value.ns);

@@ -280,7 +280,7 @@ mod tests {
         let slices = (0..).zip(completed).map(slice).collect();
         let stages = vec![StageSection { end_s: 10.0, ..stage }];
         let mut document = Document { slices, stages, ..Document::default() };
-        document.accounting.timed_out = 1;
+        document.results.outcomes.timed_out = 1;
         document.throughput.window_s = 10.0;
         document
     }

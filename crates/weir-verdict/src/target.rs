@@ -2,7 +2,7 @@
 
 use crate::thresholds::{TARGET_DEGRADED, TARGET_FAILED};
 use weir_result::document::{Accounting, Document, SliceEntry, TargetLine, TargetState};
-use weir_result::{Callback, FailurePhase, errno};
+use weir_result::{Callback, FailurePhase, Outcomes, errno};
 use weir_text::{units, words_of_kind};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -15,10 +15,10 @@ const STREAM: &str = "stream_";
 
 /// Derives the line.
 pub(crate) fn of(document: &Document) -> TargetLine {
-    let accounting = &document.accounting;
-    let sent = accounting.planned.saturating_sub(accounting.never_sent);
+    let results = &document.results;
+    let sent = results.planned.saturating_sub(results.outcomes.never_sent);
     // A stream that delivers is alive, however long it lasts.
-    let good = document.not_failed();
+    let good = document.results.not_failed();
     let failed = sent.saturating_sub(good);
     if sent == 0 && document.plan.is_idle() && document.connections.open_max > 0 {
         return held(document);
@@ -78,10 +78,10 @@ fn held(document: &Document) -> TargetLine {
 /// warm-up kept the connections busy, or the run ended before.
 fn unsent(document: &Document) -> TargetLine {
     let failed = |text| TargetLine { state: TargetState::Failed, failed_share: 1.0, text };
-    let throughput = &document.throughput;
-    if throughput.completed > 0 {
-        let failed_share = 1.0 - throughput.good as f64 / throughput.completed as f64;
-        let state = state_of(failed_share, throughput.good > 0);
+    let results = &document.results;
+    if results.completed > 0 {
+        let failed_share = 1.0 - results.good as f64 / results.completed as f64;
+        let state = state_of(failed_share, results.good > 0);
         let share = units::short_percent(failed_share);
         let problem = match document.plan.expect {
             Some(_) => "missed an expectation",
@@ -96,13 +96,13 @@ fn unsent(document: &Document) -> TargetLine {
     if let Some(worst) = connecting.max_by_key(|failure| failure.count) {
         return failed(format!("no connection: {}", worst.text));
     }
-    if throughput.completed == 0
+    if results.completed == 0
         && let Some(why) = refusal(document)
     {
         return failed(why);
     }
     let responses: u64 = document.series.iter().map(|entry| entry.completed).sum();
-    let messages = document.messages.as_ref().map_or(0, |messages| messages.received);
+    let messages = document.results.messages.as_ref().map_or(0, |messages| messages.received);
     let is_silent = document.accounting.sent.warmup > 0 && responses == 0 && messages == 0;
     if !is_silent || document.run.interrupted {
         return TargetLine::default();
@@ -128,9 +128,10 @@ fn silent_share(document: &Document) -> f64 {
 /// although requests waited for one, in a run with failures. A target that is gone gets few
 /// requests, so their share does not show it. Stretches that a slow response explains do not count.
 pub(crate) fn silent_s(document: &Document, whole: &[&SliceEntry]) -> f64 {
-    let accounting = &document.accounting;
-    let in_flight = accounting.in_flight_at_end.saturating_sub(document.open_streams());
-    let lost = [accounting.transport_error, accounting.timed_out, in_flight];
+    let results = &document.results;
+    let in_flight =
+        results.outcomes.in_flight_at_end.saturating_sub(document.results.open_streams());
+    let lost = [results.outcomes.transport_error, results.outcomes.timed_out, in_flight];
     let has_failures = lost.iter().any(|count| *count > 0)
         || !document.connections.failures.is_empty()
         || refusal(document).is_some();
@@ -140,7 +141,7 @@ pub(crate) fn silent_s(document: &Document, whole: &[&SliceEntry]) -> f64 {
     if !has_failures || !has_counts || pauses.is_some_and(|usage| usage.calls > 0) {
         return 0.0;
     }
-    let slowest_s = document.latency.service_time.ok.max_ns.unwrap_or(0) as f64 / 1e9;
+    let slowest_s = document.results.service_time.ok.max_ns.unwrap_or(0) as f64 / 1e9;
     let is_closed = !document.plan.load.is_open_loop();
     let is_silent = |slice: &SliceEntry| {
         let has_messages = slice.messages.as_ref().is_some_and(|messages| messages.received > 0);
@@ -191,45 +192,48 @@ fn refusal(document: &Document) -> Option<String> {
 
 /// Formats `3.1% timed out`, `100% of responses were 404`, `no response within 10 s`.
 fn most_frequent(document: &Document, sent: u64) -> String {
-    let accounting = &document.accounting;
-    let Accounting { transport_error, timed_out, in_flight_at_end, .. } = *accounting;
-    let in_flight_at_end = in_flight_at_end.saturating_sub(document.open_streams());
+    let results = &document.results;
+    let Outcomes { transport_error, timed_out, in_flight_at_end, .. } = results.outcomes;
+    let in_flight_at_end = in_flight_at_end.saturating_sub(results.open_streams());
     let share = |count: u64| units::short_percent(count as f64 / sent as f64);
-    let answered = accounting.ok + accounting.bad_response;
+    let answered = results.outcomes.ok + results.outcomes.bad_response;
     let unanswered = timed_out + in_flight_at_end;
-    let is_silent = answered == 0 && document.open_streams() == 0;
+    let is_silent = answered == 0 && results.open_streams() == 0;
     if is_silent && unanswered >= transport_error {
         let waited_ns = match timed_out {
-            0 => document.latency.service_time.headline().max_ns.unwrap_or(0),
+            0 => document.results.service_time.headline().max_ns.unwrap_or(0),
             _ => document.plan.load.timeout_ns,
         };
         return format!("no response within {}", units::short_duration(waited_ns));
     }
     let is_bad = |code| document.plan.expect.is_none() && !document.plan.success.accepts(code);
-    let bad = accounting.status.iter().filter(|(code, _)| is_bad(**code));
-    let worst_miss = accounting.missed.iter().max_by_key(|(_, count)| **count);
+    let bad = results.status.iter().filter(|(code, _)| is_bad(**code));
+    let worst_miss = results.missed.iter().max_by_key(|(_, count)| **count);
     let worst_status = bad.max_by_key(|(_, count)| **count);
-    let worst_error = accounting.errors.iter().max_by_key(|(_, count)| **count);
+    let worst_error = results.errors.iter().max_by_key(|(_, count)| **count);
     let mut causes = vec![
         (timed_out, format!("{} timed out", share(timed_out))),
         (in_flight_at_end, format!("{} got no response by the end", share(in_flight_at_end))),
     ];
     causes.extend(worst_status.map(|(code, count)| {
         let of_responses = units::short_percent(*count as f64 / answered.max(1) as f64);
-        let missed: u64 = accounting.missed.values().sum();
-        let bad = accounting.bad_response.saturating_sub(missed);
+        let missed: u64 = results.missed.values().sum();
+        let bad = results.outcomes.bad_response.saturating_sub(missed);
         (bad, format!("{of_responses} of responses were {code}"))
     }));
     causes.extend(worst_miss.map(|(kind, count)| {
         if kind.starts_with(STREAM) {
-            return (*count, failed_stream(accounting, (kind, *count), answered));
+            return (*count, failed_stream(&document.accounting, (kind, *count), answered));
         }
-        let of_responses = accounting.bad_response as f64 / answered.max(1) as f64;
+        let of_responses = results.outcomes.bad_response as f64 / answered.max(1) as f64;
         let missed = units::short_percent(of_responses);
         let kind = words_of_kind(kind);
-        (accounting.bad_response, format!("{missed} of responses missed an expectation ({kind})"))
+        (
+            results.outcomes.bad_response,
+            format!("{missed} of responses missed an expectation ({kind})"),
+        )
     }));
-    let unended = document.unended_streams();
+    let unended = document.results.unended_streams();
     causes.push((unended, format!("{} ended without the end mark of others", share(unended))));
     causes.extend(worst_error.map(|(kind, count)| {
         let goaway = refusal(document).filter(|_| kind == RETURNED);

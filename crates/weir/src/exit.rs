@@ -102,8 +102,8 @@ pub(crate) fn failure(document: &Document, strict: Option<Grade>) -> Option<(u8,
     let is_held = document.plan.websocket().is_some_and(|websocket| websocket.idle)
         && document.connections.open_at_t0 > 0;
     // A stream that delivers has no end to be judged by.
-    let is_alive = is_held || document.open_streams() > 0;
-    if document.accounting.ok == 0 && document.throughput.good == 0 && !is_alive {
+    let is_alive = is_held || document.results.open_streams() > 0;
+    if document.results.outcomes.ok == 0 && document.results.good == 0 && !is_alive {
         let why = document.verdict.target.text.as_str();
         let separator = if why.is_empty() { "" } else { ": " };
         let text = format!("no successful response{separator}{why}");

@@ -175,7 +175,7 @@ impl StopEvidence {
         let is_inflated = rules.iter().any(|id| id == "client-overhead");
         let is_limit = verdict.limit.by == LimitedBy::ClientCpu;
         let is_attributed = is_bounded && (is_beyond || is_inflated) || is_limit;
-        let p99 = document.latency.response_time.ok.percentile(99.0);
+        let p99 = document.results.response_time.ok.percentile(99.0);
         let is_stop_ours = p99.is_some_and(|value| value.bound == Bound::Upper);
         eprintln!("accuracy: {}: {}", verdict.grade.in_words(), verdict.reason);
         let wire_time = document.stamps.as_ref().map(|stamps| &stamps.wire_time);
@@ -184,7 +184,7 @@ impl StopEvidence {
             is_attributed,
             is_against_client: is_beyond || is_limit || is_stop_ours,
             rules,
-            response_max_s: max_s(&document.latency.response_time)?,
+            response_max_s: max_s(&document.results.response_time)?,
             sched_lag_max_s: max_s(&document.latency.sched_lag)?,
             wire_max_s: wire_time.map(max_s).transpose()?,
         })

@@ -143,7 +143,7 @@ fn run(fixture: &Fixture, duty: f64, source: Source) -> Result<Vec<Stated>> {
         Source::Capture => quantile(&times, p / 100.0),
         Source::Programmed => -DELAY_NS * (1.0 - p / 100.0).ln(),
     };
-    let summary = &document.latency.response_time.ok;
+    let summary = &document.results.response_time.ok;
     PERCENTILES.iter().map(|(p, aim_ns)| stated(summary, *p, *aim_ns, truth_ns(*p))).collect()
 }
 
@@ -185,8 +185,9 @@ fn capacity(fixture: &Fixture, section: &mut Section) -> Result<()> {
         let flags = format!("-t1 -c10 -d{window_s}s --warmup 500ms --witness off");
         let document = fixture.weir_beside_spinner(&flags, &server.url)?;
         drop((spinner, server));
+        let results = &document.results;
         let throughput = &document.throughput;
-        let low_rps = throughput.good_interval.map(|interval| interval.low_rps);
+        let low_rps = results.good_interval.map(|interval| interval.low_rps);
         let least = throughput.least_rps.or(low_rps).context("the document has no lower bound")?;
         greatest = greatest.max(least);
         held += usize::from(least <= RATE);

@@ -95,8 +95,8 @@ fn percentiles_off(document: &Document, measured: &[&RequestRow]) -> Result<(u64
     let service: Vec<u64> = ok().filter_map(|row| row.ended_at.checked_sub(row.sent_at?)).collect();
     let mut compared = 0;
     let mut off = 0;
-    let latency = &document.latency;
-    for (time, mut exact) in [(&latency.response_time, response), (&latency.service_time, service)]
+    let results = &document.results;
+    for (time, mut exact) in [(&results.response_time, response), (&results.service_time, service)]
     {
         exact.sort_unstable();
         let sum_ns: u128 = exact.iter().copied().map(u128::from).sum();
@@ -126,7 +126,7 @@ fn classes_off(document: &Document, measured: &[&RequestRow]) -> u64 {
         *counts.entry(&row.outcome).or_default() += 1;
     }
     let mut off = 0;
-    for (class, count) in super::faults::classes(&document.accounting) {
+    for (class, count) in document.results.outcomes.classes() {
         off += u64::from(counts.remove(class).unwrap_or(0) != count);
     }
     // Remaining outcomes belong to no class.

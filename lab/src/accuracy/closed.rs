@@ -60,7 +60,7 @@ fn judge(
     name: &str,
     ((least_s, most_s), document): ((f64, f64), Document),
 ) -> Result<()> {
-    let times = Distribution::of(&document.latency.service_time)?;
+    let times = Distribution::of(&document.results.service_time)?;
     let long = times.above((least_s / 2.0 * 1e9) as u64);
     let max_s = times.max_ns() / 1e9;
     let [least, most] = [least_s, most_s].map(seconds);
@@ -81,7 +81,7 @@ fn judge(
     section.must(document.latency.send_lag.ok.count == 0, || {
         format!("{name}: a closed loop has no plan to be behind")
     });
-    let planned = document.accounting.planned;
+    let planned = document.results.planned;
     section.must(planned == times.count(), || {
         format!("{name}: {planned} requests were sent and {} answered", times.count())
     });

@@ -23,7 +23,7 @@ impl Distribution {
 
     /// Reads the response times of the completed requests.
     pub(super) fn responses(document: &Document) -> Result<Distribution> {
-        Distribution::of(&document.latency.response_time)
+        Distribution::of(&document.results.response_time)
     }
 
     /// Reads a histogram as the document holds it: HdrHistogram V2 with compression, in base64.

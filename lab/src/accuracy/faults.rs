@@ -1,22 +1,9 @@
 //! V10, V12: servers that never respond or that drop connections on purpose, counted on both sides.
 
 use anyhow::{Context, Result};
-use weir_result::document::Accounting;
 use weir_result::quantile::Bound;
 
 use crate::rig::{Fixture, Section, seconds, thousands};
-
-/// Returns the six classes (METHOD 1.6) by the names that rows have, and their counts.
-pub(super) fn classes(accounting: &Accounting) -> [(&'static str, u64); 6] {
-    [
-        ("ok", accounting.ok),
-        ("bad_response", accounting.bad_response),
-        ("transport_error", accounting.transport_error),
-        ("timed_out", accounting.timed_out),
-        ("in_flight_at_end", accounting.in_flight_at_end),
-        ("never_sent", accounting.never_sent),
-    ]
-}
 
 /// Runs case V10 of METHOD 2.1.
 pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
@@ -33,17 +20,17 @@ pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
     );
     let load = format!("-t1 -c10 -R{rate_rps} -d{window_s}s --warmup 0 -T{timeout_s}s");
     let (document, log) = fixture.run("--fault blackhole:1", &load)?;
-    let planned = document.accounting.planned;
+    let planned = document.results.planned;
     section.row(&[("", &"planned"), ("requests", &thousands(planned))]);
     let mut total = 0;
-    for (class, count) in classes(&document.accounting) {
+    for (class, count) in document.results.outcomes.classes() {
         section.row(&[("", &class), ("requests", &thousands(count))]);
         total += count;
         let must_be_none = ["ok", "bad_response", "transport_error"].contains(&class);
         section.must(!must_be_none || count == 0, || format!("{count} are {class}"));
     }
     section.begin_table("");
-    let all = document.latency.response_time.all.as_ref().context("no request has failed")?;
+    let all = document.results.response_time.all.as_ref().context("no request has failed")?;
     for percentile in &all.percentiles {
         let p = percentile.p;
         let ns = percentile.ns as f64;
@@ -56,7 +43,7 @@ pub(super) fn black_hole(fixture: &Fixture) -> Result<Section> {
         section.must(ns >= timeout_s * 1e9, || format!("p{p} is less than the timeout"));
     }
     section.must(!all.percentiles.is_empty(), || "there are no percentiles".to_owned());
-    let completed = document.throughput.completed;
+    let completed = document.results.completed;
     section.verdict(format!("{completed} of {planned} requests were completed."));
     section.show_rows(&[("percentile", &["p50", "p90", "p99"])], &["percentile", "at least"]);
     section.must(completed == 0, || format!("{completed} were completed"));
@@ -89,8 +76,8 @@ pub(super) fn resets(fixture: &Fixture) -> Result<Section> {
                 log.iter().take(count).filter(|record| record.sent_ns.is_none()).count() as u64
             };
             let sent = document.accounting.sent.total;
-            let planned = document.accounting.planned;
-            let errors = document.accounting.transport_error;
+            let planned = document.results.planned;
+            let errors = document.results.outcomes.transport_error;
             let made = unanswered(usize::MAX);
             let seen = document.series.iter().map(|of| of.errors).sum::<u64>();
             let broken = unanswered(planned as usize);

@@ -80,7 +80,7 @@ fn whole(fixture: &Fixture, seconds: u32, section: &mut Section) -> Result<Vec<C
     let end = start_load(fixture, seconds, &target.url)?.finish()?;
     let code = end.code;
     let document = end.document.context("weir has written no document")?;
-    let planned = document.accounting.planned;
+    let planned = document.results.planned;
     let mut slots: Vec<u64> = target.finish()?.iter().filter_map(|record| record.slot).collect();
     slots.sort_unstable();
     let measured = slots.iter().filter(|slot| **slot < planned).count() as u64;
@@ -91,7 +91,7 @@ fn whole(fixture: &Fixture, seconds: u32, section: &mut Section) -> Result<Vec<C
     section.row(&[
         ("run", &"complete"),
         ("planned", &thousands(planned)),
-        ("ok", &thousands(document.accounting.ok)),
+        ("ok", &thousands(document.results.outcomes.ok)),
         ("slots in the log", &thousands(measured)),
         ("twice", &doubled),
         ("begins apart, at most", &format!("{:.0} µs", printed_ns as f64 / 1e3)),
@@ -103,17 +103,20 @@ fn whole(fixture: &Fixture, seconds: u32, section: &mut Section) -> Result<Vec<C
     section.must(planned as f64 == RATE_RPS * f64::from(seconds), || {
         format!("{planned} requests were planned")
     });
-    section.must(document.accounting.ok == planned && measured == planned && doubled == 0, || {
-        format!(
-            "{} ok, {measured} of {planned} in the log, {doubled} twice",
-            document.accounting.ok
-        )
-    });
+    section.must(
+        document.results.outcomes.ok == planned && measured == planned && doubled == 0,
+        || {
+            format!(
+                "{} ok, {measured} of {planned} in the log, {doubled} twice",
+                document.results.outcomes.ok
+            )
+        },
+    );
     section.must(true_ns <= printed_ns, || format!("{true_ns} ns apart, {printed_ns} printed"));
     let compared = collector.compare(&fixture.directory.join(DOCUMENT))?;
     let times = ["response time ok", "service time ok"];
     let whole = times.iter().all(|name| {
-        compared.iter().any(|of| of.name == *name && of.requests == document.accounting.ok)
+        compared.iter().any(|of| of.name == *name && of.requests == document.results.outcomes.ok)
     });
     section.must(whole, || format!("not all requests were compared: {compared:?}"));
     Ok(compared)
@@ -160,8 +163,8 @@ fn cut(fixture: &Fixture, machines: &Machines, seconds: u32, section: &mut Secti
     let lost: Vec<_> = fleet.lost().map(|agent| (agent.name.as_str(), agent.end)).collect();
     section.row(&[
         ("run", &"one cut off"),
-        ("planned", &thousands(document.accounting.planned)),
-        ("ok", &thousands(document.accounting.ok)),
+        ("planned", &thousands(document.results.planned)),
+        ("ok", &thousands(document.results.outcomes.ok)),
         ("slots in the log", &"–"),
         ("twice", &"–"),
         ("begins apart, at most", &"–"),

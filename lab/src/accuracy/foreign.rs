@@ -154,6 +154,7 @@ fn add(
     let document =
         fixture.weir(&format!("{load} --http {version} --insecure"), &running.url(wire))?;
     let counted = running.finish(foreign.mark.unwrap_or(wire.version()))?;
+    let results = &document.results;
     let accounting = &document.accounting;
     let sent = accounting.sent.total;
     let returned = accounting.sent.returned;
@@ -166,14 +167,14 @@ fn add(
         ("in the server's log", &thousands(counted)),
         ("connects", &thousands(document.connections.connects)),
         ("window off by", &window_off(&document)),
-        ("ok", &thousands(accounting.ok)),
+        ("ok", &thousands(results.outcomes.ok)),
     ]);
     let name = format!("{} over {wire}, `{load}`", foreign.program);
     section.must(counted == sent - returned, || {
         format!("{name}: {counted} in the log, {sent} sent, {returned} returned")
     });
-    section.must(accounting.ok == accounting.planned, || {
-        format!("{name}: {} of {} are ok", accounting.ok, accounting.planned)
+    section.must(results.outcomes.ok == results.planned, || {
+        format!("{name}: {} of {} are ok", results.outcomes.ok, results.planned)
     });
     Ok(())
 }

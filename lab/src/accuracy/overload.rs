@@ -54,13 +54,13 @@ pub(super) fn overload(fixture: &Fixture) -> Result<Section> {
         Some(longest_s / 2.0),
     );
     curve::verdict(&mut section, off_s, TOLERANCE * longest_s);
-    let completed_rps = document.throughput.completed_rps;
+    let completed_rps = document.results.completed_rps;
     section.note(format!("Completed in the window: {}/s.", table::rate(completed_rps)));
     section.must_if_quiet((completed_rps / CAPACITY_RPS - 1.0).abs() <= TOLERANCE, || {
         format!("{} answers a second were completed", table::rate(completed_rps))
     });
     // A third of the requests ended after the window; they count as measured.
-    let planned = document.accounting.planned;
+    let planned = document.results.planned;
     section.must(planned == reported.count(), || format!("{planned} requests were planned"));
     Ok(section)
 }

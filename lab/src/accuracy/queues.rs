@@ -130,7 +130,7 @@ pub(super) fn laws(fixture: &Fixture) -> Result<Section> {
         let load =
             format!("-t1 -c400 -R{rate_rps} -d{window_s}s --warmup 1s --arrivals poisson --seed 1");
         let (document, _) = fixture.run(&format!("--delay {} --seed 1", law.flag()), &load)?;
-        let reported = Distribution::of(&document.latency.service_time)?;
+        let reported = Distribution::of(&document.results.service_time)?;
         let above = reported.above_law(|ns| law.share(ns));
         let below = reported.below_law(|ns| law.share(ns - DELIVERY_MAX_S * 1e9));
         let bound = 1.36 / (reported.count() as f64).sqrt();

@@ -50,7 +50,7 @@ fn known(fixture: &Fixture, count: usize, section: &mut Section) -> Result<()> {
     for index in 1..=count {
         let server = fixture.serve("--mode fifo --delay 5ms --log-max 1")?;
         let closed = fixture.weir("-t1 -c4 --warmup 500ms -d 3s", &server.url)?;
-        let capacity_rps = closed.throughput.completed_rps;
+        let capacity_rps = closed.results.completed_rps;
         let found = find(fixture, "p95 < 100ms", &[&server.url])?;
         let is_held = found.lower_rps <= capacity_rps && capacity_rps <= found.upper_rps;
         held += usize::from(is_held);

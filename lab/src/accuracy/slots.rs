@@ -36,7 +36,7 @@ pub(super) fn slots(fixture: &Fixture) -> Result<Section> {
                 ("read", &thousands(log.len() as u64)),
                 ("repeated", &thousands(audit.repeated)),
                 ("missing", &thousands(audit.missing)),
-                ("errors", &thousands(document.accounting.transport_error)),
+                ("errors", &thousands(document.results.outcomes.transport_error)),
             ]);
             let name = format!("`{load}` {fault}");
             section.must(audit == Audit::default(), || format!("{name}: {audit:?}"));

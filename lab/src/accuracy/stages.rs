@@ -52,7 +52,7 @@ pub(super) fn beside_single_runs(fixture: &Fixture) -> Result<Section> {
             let alone = fixture.weir(&load, &server.url)?;
             let stage = staged.stages.get(nth).context("the run has too few stages")?;
             let times = stage.results.response_time.headline();
-            let alone = alone.latency.response_time.headline();
+            let alone = alone.results.response_time.headline();
             for p in COMPARED {
                 let is_together = overlap(times, alone, p);
                 pairs += 1;

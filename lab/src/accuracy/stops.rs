@@ -162,7 +162,7 @@ fn has_finding(document: &Document) -> bool {
 
 /// Returns the printed percentiles in seconds, 0 for one that is not listed.
 fn values(document: &Document) -> [f64; 4] {
-    let headline = document.latency.response_time.headline();
+    let headline = document.results.response_time.headline();
     PERCENTILES.map(|p| headline.percentile(p).map_or(0.0, |value| value.ns as f64 / 1e9))
 }
 
@@ -187,7 +187,7 @@ fn judge(
         format!("{about}: {} of {}", seconds(longest_s), seconds(length_s))
     });
     section.must(touching_s.is_empty() || has_finding(document), || format!("{about}: no finding"));
-    let headline = document.latency.response_time.headline();
+    let headline = document.results.response_time.headline();
     for (p, greatest_s) in PERCENTILES.into_iter().zip(greatest_s) {
         let Some(value) = headline.percentile(p) else { continue };
         let is_moved = value.ns as f64 / 1e9 > MOVED * greatest_s && !touching_s.is_empty();

@@ -89,8 +89,8 @@ fn add(fixture: &Fixture, server: &Server, connections: u32, section: &mut Secti
             ("open at t0", &table::thousands(open)),
             ("sent/s", &table::rate(sent_rps)),
             ("off the plan", &deviation.map_or("—".to_owned(), |off| format!("{off:+.3} %"))),
-            ("never sent", &table::thousands(document.accounting.never_sent)),
-            ("in flight at end", &table::thousands(document.accounting.in_flight_at_end)),
+            ("never sent", &table::thousands(document.results.outcomes.never_sent)),
+            ("in flight at end", &table::thousands(document.results.outcomes.in_flight_at_end)),
             ("errors", &table::thousands(errors)),
             ("resident MiB", &format!("{resident_mib:.1}")),
             ("client CPU", &run.cpu()),
@@ -101,7 +101,7 @@ fn add(fixture: &Fixture, server: &Server, connections: u32, section: &mut Secti
         section.must(connections > ONE_ADDRESS_MAX || resident_mib <= MEMORY_MAX_MIB, || {
             format!("{about}: {resident_mib:.1} MiB resident")
         });
-        let carried = (document.throughput.completed_rps / 2.0).min(RATE_MAX);
+        let carried = (document.results.completed_rps / 2.0).min(RATE_MAX);
         rate = Some((carried / 1_000.0).floor().max(1.0) as u64 * 1_000);
     }
     Ok(())

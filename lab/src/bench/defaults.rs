@@ -234,7 +234,7 @@ fn run_bare(fixture: &Fixture, server: &Server, peer: Peer, connections: u32) ->
         let document = Document::load(&place).context("failed to read weir's document")?;
         let failures = failures(&document);
         ensure!(failures == 0, "{failures} requests failed: {}", show(&words));
-        (document.accounting.sent.total, document.throughput.completed_rps)
+        (document.accounting.sent.total, document.results.completed_rps)
     } else {
         let reported = reported(peer, &timed.stdout);
         reported.with_context(|| format!("failed to read what {name} printed"))?

@@ -80,8 +80,8 @@ fn add(fixture: &Fixture, server: &Server, load: &LongLoad, section: &mut Sectio
     let document = running.finish()?;
     let error = window_error(&document, f64::from(*seconds))?;
     let most = clients::resident_mib(&document);
-    let planned = document.accounting.planned;
-    let ok = document.accounting.ok;
+    let planned = document.results.planned;
+    let ok = document.results.outcomes.ok;
     section.row(&[
         ("threads", &table::thousands(u64::from(*threads))),
         ("connections", &table::thousands(u64::from(*connections))),

@@ -75,7 +75,7 @@ fn at_a_rate(fixture: &Fixture, server: &Server, section: &mut Section) -> Resul
             ("connections × streams", &format!("{connections} × {streams}")),
             ("sent/s", &table::rate(sent_rps)),
             ("off the plan", &format!("{deviation:+.3} %")),
-            ("never sent", &table::thousands(document.accounting.never_sent)),
+            ("never sent", &table::thousands(document.results.outcomes.never_sent)),
             ("errors", &table::thousands(errors)),
             ("client CPU", &run.cpu()),
         ]);

@@ -184,7 +184,10 @@ fn streams(fixture: &Fixture, section: &mut Section) -> Result<()> {
             ("run", &run),
             ("send lag, p99", &format!("{lag_ms:.3} ms")),
             ("client's share of a gap, p99", &format!("{share_ms:.3} ms")),
-            ("events/s", &table::rate(messages.per_second)),
+            (
+                "events/s",
+                &table::rate(document.results.messages.as_ref().map_or(0.0, |of| of.per_second)),
+            ),
             ("client CPU", &cost.cpu()),
         ]);
         let failures = clients::failures(&document);

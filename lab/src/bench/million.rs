@@ -75,8 +75,8 @@ pub(super) fn million(fixture: &Fixture) -> Result<Section> {
         let open = document.connections.open_at_t0;
         let opened_s = document.connections.setup_ns as f64 / 1e9;
         let sent_rps = document.throughput.sent_rps;
-        let planned = document.accounting.planned;
-        let ok = document.accounting.ok;
+        let planned = document.results.planned;
+        let ok = document.results.outcomes.ok;
         section.row(&[
             ("connections", &table::thousands(connections)),
             ("threads", &threads),

@@ -1,7 +1,7 @@
 //! Send lag at a constant rate on an otherwise idle machine: weir's pacing methods, and wrk2.
 
 use anyhow::{Context, Result, ensure};
-use weir_result::document::{Latency, Metric};
+use weir_result::document::Metric;
 
 use crate::rig::{ClientRun, Fixture, Peer, Section, Server, pinned, table, timed};
 
@@ -34,7 +34,8 @@ pub(super) fn pacing(fixture: &Fixture) -> Result<Section> {
             let flags = format!("--pacing {pacing} {}", engine.join(" "));
             let load = format!("{LOAD} -d{seconds}s --warmup 1s {flags}");
             let (run, document) = fixture.timed_weir(&load, &server.url)?;
-            let Latency { send_lag, response_time, .. } = &document.latency;
+            let send_lag = &document.latency.send_lag;
+            let response_time = &document.results.response_time;
             let max_ns = send_lag.ok.max_ns.context("no request has a send lag")?;
             section.row(&[
                 ("client", &format!("weir {flags}")),

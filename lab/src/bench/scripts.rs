@@ -220,7 +220,7 @@ fn rate(fixture: &Fixture, section: &mut Section) -> Result<()> {
             ("sent/s", &table::rate(sent_rps)),
             ("off the plan", &format!("{deviation:+.3} %")),
             ("made too late", &table::thousands(usage.ran_dry)),
-            ("never sent", &table::thousands(document.accounting.never_sent)),
+            ("never sent", &table::thousands(document.results.outcomes.never_sent)),
             ("errors", &table::thousands(clients::failures(&document))),
             ("notes", &notes),
         ]);

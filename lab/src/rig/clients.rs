@@ -67,8 +67,8 @@ impl ClientRun {
 
 /// Returns the number of requests that were sent and failed.
 pub(crate) fn failures(document: &Document) -> u64 {
-    let accounting = &document.accounting;
-    accounting.bad_response + accounting.transport_error + accounting.timed_out
+    let results = &document.results;
+    results.outcomes.bad_response + results.outcomes.transport_error + results.outcomes.timed_out
 }
 
 /// Returns the largest resident memory of the client, in MiB.

@@ -1,11 +1,11 @@
 //! Load generators: their names, places and versions. This module runs none of them.
 
 use std::path::PathBuf;
-use weir_result::Document;
+use weir_result::{Document, Outcomes};
 
 use anyhow::Result;
 use serde_json::Value;
-use weir_result::document::{Accounting, Summary};
+use weir_result::document::{Results, Summary};
 use weir_result::quantile::Bound;
 use xtask::shell::{find_program, find_tool, target_dir};
 
@@ -117,15 +117,15 @@ impl Peer {
 fn weir(text: &str) -> Printed {
     match Document::from_json(text.as_bytes()) {
         Ok(document) => Printed {
-            rate_rps: Some(document.throughput.completed_rps),
-            ..figures(document.latency.response_time.headline(), &document.accounting)
+            rate_rps: Some(document.results.completed_rps),
+            ..figures(document.results.response_time.headline(), &document.results)
         },
         Err(error) => Printed { failure: Some(error.to_string()), ..Printed::default() },
     }
 }
 
 /// Returns the times and counts of weir's report.
-fn figures(summary: &Summary, accounting: &Accounting) -> Printed {
+fn figures(summary: &Summary, results: &Results) -> Printed {
     let percentile = |p| {
         let value = summary.percentile(p)?;
         Some(PrintedTime { ns: value.ns as f64, is_bound: value.bound == Bound::Lower })
@@ -134,8 +134,8 @@ fn figures(summary: &Summary, accounting: &Accounting) -> Printed {
         p50: percentile(50.0),
         p99: percentile(99.0),
         max: percentile(100.0),
-        requests: Some(accounting.ok),
-        errors: Some(accounting.planned - accounting.ok),
+        requests: Some(results.outcomes.ok),
+        errors: Some(results.planned - results.outcomes.ok),
         ..Printed::default()
     }
 }
@@ -334,8 +334,8 @@ mod tests {
             percentiles: vec![five, lower],
             unsupported: Vec::new(),
         };
-        let printed =
-            figures(&summary, &Accounting { planned: 10, ok: 3, ..Accounting::default() });
+        let outcomes = Outcomes { ok: 3, ..Outcomes::default() };
+        let printed = figures(&summary, &Results { planned: 10, outcomes, ..Results::default() });
         assert_eq!(printed.p50, exact(Some(5.0), 1.0));
         assert_eq!(printed.p99, Some(PrintedTime { ns: 9.0, is_bound: true }));
         assert_eq!((printed.requests, printed.errors), (Some(3), Some(7)));

@@ -121,7 +121,7 @@ fn counted(
     check_engine(profile, &document)?;
     let agents = document["fleet"]["agents"].as_array().map_or(0, Vec::len);
     ensure!(agents == if words.contains(&"--agents") { 2 } else { 0 }, "it had {agents} agents");
-    let ok = document["accounting"]["ok"].as_u64().context("the document has no count")?;
+    let ok = document["results"]["outcomes"]["ok"].as_u64().context("the document has no count")?;
     ensure!(
         ok == REQUESTS && counted == ok,
         "of {REQUESTS} requests {ok} succeeded, the server \
@@ -148,7 +148,7 @@ fn check_features(podman: &Podman<'_>, profile: &Profile) -> Result<()> {
     let load = |server: &ContainerServer<'_>, words: &[&str]| -> Result<()> {
         let common = ["-n", "100", "-c", "2", "--warmup", "0", "-o", "/exchanged/run.json"];
         podman.output(profile, &[&common, words, &[&*server.url]].concat())?;
-        let ok = &read_document(podman)?["accounting"]["ok"];
+        let ok = &read_document(podman)?["results"]["outcomes"]["ok"];
         ensure!(*ok == 100, "with {words:?} {ok} of 100 requests succeeded");
         Ok(())
     };

@@ -44,7 +44,7 @@ fn run(scenario: &Scenario, times: u64) -> u64 {
     let control = Control::new(1, None);
     let backend = Memory::new(scenario, job.request.bytes().len());
     let measured = run_on(&job, 0, &control, backend, None, None).expect("memory does not fail");
-    let outcomes = measured.outcomes;
+    let outcomes = measured.results.outcomes;
     assert_eq!(outcomes.ok, outcomes.total(), "{}: every request gets a response", scenario.name);
     outcomes.ok
 }

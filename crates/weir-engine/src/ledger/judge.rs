@@ -85,7 +85,8 @@ impl Judge {
 
     /// Adds the statuses of calls and the example of each kind to the worker's measurements.
     pub(super) fn finish(self, measurements: &mut Measurements) {
-        measurements.grpc_status = self.statuses.map(|counts| counts.by_name()).unwrap_or_default();
+        measurements.results.grpc_status =
+            self.statuses.map(|counts| counts.by_name()).unwrap_or_default();
         measurements.miss_examples = self.examples;
     }
 }

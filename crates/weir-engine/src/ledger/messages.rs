@@ -9,8 +9,7 @@ mod timed_message;
 use weir_http::{MessageKind, ReceivedResponse};
 use weir_io::Nanos;
 use weir_result::{
-    ByOutcome, Histogram, Measurements, MessageCounts, MissKind, SparseHistogram, StampedMessages,
-    Tally,
+    Histogram, Measurements, MessageCounts, MissKind, SparseHistogram, StampedMessages, Tally,
 };
 
 use super::recorder::SlotShares;
@@ -142,11 +141,11 @@ impl MessageRecorder {
         }
     }
 
-    /// Counts a message that times are not measured of.
+    /// Counts a message that times are not measured of. End marks are counted by their slots.
     fn count_other(&mut self, kind: MessageKind, is_measured: bool) {
         let counts = &mut self.counts;
         *match kind {
-            MessageKind::EndMark => &mut counts.end_marks,
+            MessageKind::EndMark => return,
             MessageKind::Error => &mut counts.errors,
             MessageKind::TooLong => &mut counts.too_long,
             MessageKind::Other | MessageKind::Counted | MessageKind::Reasoning => {
@@ -160,8 +159,6 @@ impl MessageRecorder {
         let TimedMessage { message, at, .. } = timed;
         shares.series.current.messages += 1;
         if shares.timeline.is_in_window(at) {
-            self.counts.received += 1;
-            self.counts.bytes += message.bytes;
             shares.of_event(exchange.tag, at, |share| {
                 share.received += 1;
                 share.bytes += message.bytes;
@@ -228,15 +225,12 @@ impl MessageRecorder {
         let is_ok = matches!(outcome, Outcome::Ok(_));
         let is_good = is_ok && self.is_good(exchange, &progress, at, TimeReading::Measured);
         if is_good && shares.timeline.is_in_window(at) {
-            self.counts.good_in_window += 1;
             shares.of_event(exchange.tag, at, |share| share.good += 1);
         }
         if exchange.phase == SlotPhase::Measured {
-            self.counts.good += u64::from(is_good);
             // An endless stream is alive as long as it delivers.
             let is_open = matches!(outcome, Outcome::InFlightAtEnd);
             if is_open && progress.heard_at > Nanos::ZERO {
-                self.counts.open += 1;
                 shares.of_slot(exchange, |share| share.open += 1);
             }
             if progress.count == 0 {
@@ -272,7 +266,6 @@ impl MessageRecorder {
             shares.of_slot(exchange, |share| share.per_token.record(ns));
         }
         if self.ends.is_unmarked(progress) {
-            self.counts.unmarked += 1;
             shares.of_slot(exchange, |share| share.unmarked += 1);
         }
         self.per_response.record(progress.count.into());
@@ -333,8 +326,8 @@ impl MessageRecorder {
         (frame.first_message, frame.message_gap) = (coarse(&self.first), coarse(&self.gap));
     }
 
-    /// Adds the counts and times to the worker's measurements. Those of the slices have the slots
-    /// that were never sent, too.
+    /// Adds the counts and times to the worker's measurements. Those of the slices, which have the
+    /// slots that were never sent too, are among its results.
     pub(super) fn finish(&self, measurements: &mut Measurements) {
         measurements.messages = Some(Box::new(MessageCounts {
             mean_gap: Histogram::from(&self.mean_gap),
@@ -345,15 +338,9 @@ impl MessageRecorder {
             ..self.counts.clone()
         }));
         self.tokens.iter().for_each(|tokens| tokens.finish(measurements));
+        measurements.results.messages.get_or_insert_default();
         let examples = self.ends.examples.clone();
         measurements.miss_examples.extend(examples);
-        let mut first = ByOutcome::default();
-        for share in measurements.slices.iter().filter_map(|slice| slice.messages.as_ref()) {
-            first.ok.add(&share.first);
-            first.censored.add(&share.without);
-            measurements.message_gap.add(&share.gap);
-        }
-        measurements.first_message = first;
     }
 }
 

@@ -75,6 +75,9 @@ struct RunCounts {
     outcomes: Outcomes,
     errors: BTreeMap<ErrorKind, u64>,
     missed: BTreeMap<MissKind, u64>,
+    /// Complete responses in the window, and those that count as success.
+    completed: u64,
+    good: u64,
     /// Includes requests whose send failed.
     sent: Sent,
     /// Of `sent`: requests whose send failed.
@@ -339,8 +342,8 @@ impl Recorder {
                 }
                 if self.timeline.is_in_window(at) {
                     let good = if is_ok { count } else { 0 };
-                    self.window.completed += count;
-                    self.window.good += good;
+                    self.counts.completed += count;
+                    self.counts.good += good;
                     let slice = self.slices.at_event(at);
                     slice.counts.completed += count;
                     slice.counts.good += good;
@@ -541,7 +544,7 @@ impl Recorder {
     /// Takes the sample that is due.
     pub(crate) fn sample(&mut self, now: Nanos) {
         if let Some(sampler) = &mut self.sampler {
-            sampler.take(now, &self.timeline, self.window.completed);
+            sampler.take(now, &self.timeline, self.counts.completed);
         }
     }
 }

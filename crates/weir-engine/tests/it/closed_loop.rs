@@ -17,18 +17,25 @@ fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
     let t1 = t0.after(plan.load.length_ns().expect("a run of known length"));
     let measured = &run.measured;
     let requests = run.sent_between(t0, t1);
-    assert_eq!(measured.planned, requests.len() as u64, "{what}");
+    assert_eq!(measured.results.planned, requests.len() as u64, "{what}");
     assert_eq!(measured.sent.warmup, run.sent_between(Nanos::ZERO, t0).len() as u64, "{what}");
     assert_eq!(measured.sent.tail, run.sent_between(t1, Nanos::MAX).len() as u64, "{what}");
-    assert_eq!(measured.outcomes.transport_error, 0, "{what}: {:?}", measured.errors);
-    assert_eq!(measured.outcomes.total(), measured.outcomes.ok + measured.outcomes.bad_response);
-    check_exact(what, &measured.service_time.ok, true_service(&requests));
+    assert_eq!(
+        measured.results.outcomes.transport_error, 0,
+        "{what}: {:?}",
+        measured.results.errors
+    );
+    assert_eq!(
+        measured.results.outcomes.total(),
+        measured.results.outcomes.ok + measured.results.outcomes.bad_response
+    );
+    check_exact(what, &measured.results.service_time.ok, true_service(&requests));
     let bad: Vec<TrueRequest> = requests
         .iter()
         .filter(|request| request.fate == Fate::Responded(404))
         .map(|request| TrueRequest { fate: Fate::Responded(200), ..*request })
         .collect();
-    check_exact(what, &measured.service_time.bad, true_service(&bad));
+    check_exact(what, &measured.results.service_time.bad, true_service(&bad));
     let first = requests.iter().filter(|request| request.fate != Fate::Responded(404));
     let first =
         first.filter_map(|request| Some(request.first_delivered_at?.since(request.sent_at)));
@@ -36,7 +43,7 @@ fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
     let ended =
         |request: &&TrueRequest| request.delivered_at.is_some_and(|at| (t0..t1).contains(&at));
     let completed = run.truth.requests.iter().filter(ended).count() as u64;
-    assert_eq!(measured.window.completed, completed, "{what}");
+    assert_eq!(measured.results.completed, completed, "{what}");
     assert!(measured.connections.failures.is_empty(), "{what}: {:?}", measured.connections);
 }
 
@@ -49,11 +56,11 @@ fn a_fixed_service_is_exact() {
     let run = run(serving(MS), &plan);
     let measured = &run.measured;
     assert_eq!(run.start(), START);
-    assert_eq!(measured.planned, 7 * 3_000);
-    assert_eq!(measured.outcomes.ok, 7 * 3_000);
-    assert_eq!((measured.sent.warmup, measured.window.completed), (7 * 500, 7 * 3_000));
-    check_all("service", &measured.service_time.ok, 21_000, MS);
-    check_all("response", &measured.response_time.ok, 21_000, MS);
+    assert_eq!(measured.results.planned, 7 * 3_000);
+    assert_eq!(measured.results.outcomes.ok, 7 * 3_000);
+    assert_eq!((measured.sent.warmup, measured.results.completed), (7 * 500, 7 * 3_000));
+    check_all("service", &measured.results.service_time.ok, 21_000, MS);
+    check_all("response", &measured.results.response_time.ok, 21_000, MS);
     check_all("first byte", &measured.first_byte, 21_000, MS);
     assert!(measured.send_lag.ok.is_empty() && measured.sched_lag.is_empty());
     check_against_truth(&run, &plan, "fixed");
@@ -77,10 +84,10 @@ impl Busy {
         };
         let world = World { client, server: server.clone(), ..World::default() };
         let Run { measured, .. } = run(world, &Plan { wait, ..closed(connections) });
-        let times = &measured.service_time.ok;
+        let times = &measured.results.service_time.ok;
         let usage = measured.workers[0].usage;
         Busy {
-            responses: measured.window.completed,
+            responses: measured.results.completed,
             median_ns: times.value_at_rank(times.count() / 2).expect("there are responses"),
             events_per_wake: usage.events as f64 / usage.wakes as f64,
         }
@@ -127,7 +134,7 @@ fn gathered_responses_are_late_by_little_and_that_counts() {
         let run = run(world, &plan);
         let requests = run.sent_between(run.start(), run.start().after(SECOND));
         let true_sum: u64 = true_service(&requests).into_iter().sum();
-        let exact = run.measured.service_time.ok.exact();
+        let exact = run.measured.results.service_time.ok.exact();
         assert_eq!(exact.count, requests.len() as u64, "{wait:?}");
         assert!(exact.max_ns <= 350 * US, "{wait:?}: {} ns", exact.max_ns);
         let late_ns = (exact.sum_ns - u128::from(true_sum)) / u128::from(exact.count);
@@ -148,7 +155,12 @@ fn the_network_counts() {
     world.network.up = Law::Fixed(100 * US);
     world.network.down = Law::Fixed(250 * US);
     let run = run(world, &closed(3));
-    check_all("service", &run.measured.service_time.ok, run.measured.planned, 1_350 * US);
+    check_all(
+        "service",
+        &run.measured.results.service_time.ok,
+        run.measured.results.planned,
+        1_350 * US,
+    );
     check_all("connect", &run.measured.connect, 3, 300 * US);
     check_against_truth(&run, &closed(3), "network");
 }
@@ -158,10 +170,10 @@ fn one_worker_is_shared() {
     let mut world = serving(MS);
     world.server.workers = Workers::Limited(1);
     let run = run(world, &closed(10));
-    assert_eq!(run.measured.window.completed, 999, "one a millisecond, the first after one");
+    assert_eq!(run.measured.results.completed, 999, "one a millisecond, the first after one");
     // X = µ and L = C / µ once all have joined the queue.
-    assert_eq!(run.measured.service_time.ok.exact().max_ns, 10 * MS);
-    assert_eq!(run.measured.service_time.ok.exact().min_ns, MS);
+    assert_eq!(run.measured.results.service_time.ok.exact().max_ns, 10 * MS);
+    assert_eq!(run.measured.results.service_time.ok.exact().min_ns, MS);
     check_against_truth(&run, &closed(10), "one worker");
 }
 
@@ -197,7 +209,10 @@ fn every_shape_of_response_is_read_exactly() {
             if pipeline == 1 || !closes {
                 check_against_truth(&run, &plan, name);
             }
-            assert!(run.measured.outcomes.ok + run.measured.outcomes.bad_response > 100, "{name}");
+            assert!(
+                run.measured.results.outcomes.ok + run.measured.results.outcomes.bad_response > 100,
+                "{name}"
+            );
             assert_eq!(run.measured.interim_responses > 0, name == "interim");
         }
     }
@@ -208,8 +223,13 @@ fn a_drip_has_a_first_byte_and_a_last_one() {
     let mut world = serving(MS);
     world.server.responses.drip = Some(Drip { pieces: 5, gap_ns: 70 * US });
     let run = run(world, &closed(4));
-    check_all("first byte", &run.measured.first_byte, run.measured.planned, MS);
-    check_all("service", &run.measured.service_time.ok, run.measured.planned, MS + 280 * US);
+    check_all("first byte", &run.measured.first_byte, run.measured.results.planned, MS);
+    check_all(
+        "service",
+        &run.measured.results.service_time.ok,
+        run.measured.results.planned,
+        MS + 280 * US,
+    );
 }
 
 #[test]
@@ -218,7 +238,7 @@ fn head_requests_expect_no_body() {
     plan.request.method = "HEAD".to_owned();
     let run = run(serving(MS), &plan);
     check_against_truth(&run, &plan, "HEAD");
-    assert_eq!(run.measured.outcomes.ok, 2_000);
+    assert_eq!(run.measured.results.outcomes.ok, 2_000);
 }
 
 #[test]
@@ -227,9 +247,9 @@ fn pipelined_requests_have_stamps_of_their_own() {
     let run = run(serving(MS), &plan);
     check_against_truth(&run, &plan, "pipelined");
     // Each connection serves one per millisecond; once three are in flight each takes three.
-    assert_eq!(run.measured.window.completed, 2 * 999);
-    assert_eq!(run.measured.service_time.ok.exact().max_ns, 3 * MS);
-    assert_eq!(run.measured.service_time.ok.exact().min_ns, MS);
+    assert_eq!(run.measured.results.completed, 2 * 999);
+    assert_eq!(run.measured.results.service_time.ok.exact().max_ns, 3 * MS);
+    assert_eq!(run.measured.results.service_time.ok.exact().min_ns, MS);
 }
 
 #[test]
@@ -242,8 +262,8 @@ fn a_number_of_requests_is_kept_exactly() {
                 load.pipeline = pipeline;
             });
             let run = run(serving(MS), &plan);
-            assert_eq!(run.measured.planned, requests);
-            assert_eq!(run.measured.outcomes.ok, requests);
+            assert_eq!(run.measured.results.planned, requests);
+            assert_eq!(run.measured.results.outcomes.ok, requests);
             assert_eq!(run.truth.requests.len() as u64, requests, "not one more is sent");
         }
     }
@@ -253,11 +273,11 @@ fn a_number_of_requests_is_kept_exactly() {
 fn the_first_of_number_and_duration_ends_the_run() {
     let plan = closed(1).with_load(|load| load.requests = Some(100));
     let ended_by_number = run(serving(MS), &plan);
-    assert_eq!(ended_by_number.measured.outcomes.ok, 100);
+    assert_eq!(ended_by_number.measured.results.outcomes.ok, 100);
     let plan = closed(1).with_load(|load| load.requests = Some(100_000));
     let ended_by_time = run(serving(MS), &plan);
-    assert_eq!(ended_by_time.measured.planned, 1_000);
-    assert_eq!(ended_by_time.measured.outcomes.ok, 1_000);
+    assert_eq!(ended_by_time.measured.results.planned, 1_000);
+    assert_eq!(ended_by_time.measured.results.outcomes.ok, 1_000);
 }
 
 #[test]
@@ -270,7 +290,7 @@ fn parts_of_a_plan_add_up_to_it() {
         let parts: Vec<Run> =
             (0..threads).map(|number| run_part(serving(MS), &plan, number, Nanos::MAX)).collect();
         let sum = |of: fn(&Run) -> u64| parts.iter().map(of).sum::<u64>();
-        assert_eq!(sum(|run| run.measured.planned), requests);
+        assert_eq!(sum(|run| run.measured.results.planned), requests);
         assert_eq!(sum(|run| run.truth.requests.len() as u64), requests);
         assert_eq!(sum(|run| run.measured.connections.requested), u64::from(connections));
     }
@@ -298,7 +318,7 @@ fn nothing_is_under_reported_when_calls_cost_time() {
     world.client.event_ns = 200;
     let plan = closed(20);
     let run = run(world, &plan);
-    let exact = run.measured.service_time.ok.exact();
+    let exact = run.measured.results.service_time.ok.exact();
     // A turn handles at most all connections: two batches of sends, twenty events. Responses that
     // arrive together by the dozen are coalesced for a twentieth of their time at most.
     let cost_most = 2 * 1_500 + 20 * 200 + 102 * 25 + MS / 20;

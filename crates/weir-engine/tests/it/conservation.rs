@@ -239,7 +239,7 @@ fn run_scripted_seed(seed: u64) -> Run {
 fn check_run(run: &Run, plan: &Plan, seed: u64) {
     let measured = &run.measured;
     let truth = &run.truth;
-    let what = format!("seed {seed}, {:?}: {:?}", plan.load, measured.outcomes);
+    let what = format!("seed {seed}, {:?}: {:?}", plan.load, measured.results.outcomes);
     let responded_with = |is_meant: fn(u16) -> bool| {
         let meant = |request: &&weir_sim::TrueRequest| {
             matches!(request.fate, Fate::Responded(status) if is_meant(status))
@@ -247,7 +247,7 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
         };
         truth.requests.iter().filter(meant).count() as u64
     };
-    let outcomes = measured.outcomes;
+    let outcomes = measured.results.outcomes;
     assert!(outcomes.ok <= responded_with(|status| status < 400), "{what}");
     assert!(outcomes.bad_response <= responded_with(|status| status >= 400), "{what}");
     // No reported time is less than the fastest true response's time.
@@ -255,24 +255,24 @@ fn check_run(run: &Run, plan: &Plan, seed: u64) {
         truth.requests.iter().filter(|request| matches!(request.fate, Fate::Responded(_)));
     let fastest = fastest.filter_map(|request| Some(request.delivered_at?.since(request.sent_at)));
     if let Some(fastest_ns) = fastest.min() {
-        let least_ns = measured.service_time.ok.exact().min_ns;
+        let least_ns = measured.results.service_time.ok.exact().min_ns;
         assert!(least_ns >= fastest_ns, "{what}: {least_ns} < {fastest_ns}");
     }
     let is_stopped = measured.script.as_ref().is_some_and(|script| script.stopped > 0);
     let is_cut = measured.interrupted || is_stopped;
     if let (Some(requests), false, 1) = (plan.load.requests, is_cut, plan.threads) {
         if plan.load.length_ns().is_none() {
-            assert_eq!(measured.planned, requests, "{what}");
+            assert_eq!(measured.results.planned, requests, "{what}");
         }
-        assert!(measured.planned <= requests, "{what}");
+        assert!(measured.results.planned <= requests, "{what}");
     }
     if !plan.load.is_open_loop() {
         let is_complete = plan.load.requests.is_none() || plan.load.length_ns().is_some();
         assert!(!is_complete || outcomes.never_sent == 0, "{what}");
     }
     for (age, limit) in [
-        (measured.service_time.censored.exact().max_ns, plan.load.timeout_ns + 20 * MS),
-        (measured.service_time.ok.exact().max_ns, plan.load.timeout_ns + 20 * MS),
+        (measured.results.service_time.censored.exact().max_ns, plan.load.timeout_ns + 20 * MS),
+        (measured.results.service_time.ok.exact().max_ns, plan.load.timeout_ns + 20 * MS),
     ] {
         let is_closed = !plan.load.is_open_loop() || measured.overdue > outcomes.timed_out;
         assert!(is_closed || age <= limit, "{what}: {age} ns is beyond the timeout");
@@ -296,7 +296,7 @@ fn wild_worlds_lose_nothing() {
     for seed in from..from + seeds {
         let run = catch_unwind(AssertUnwindSafe(|| run_seed(seed)));
         let Ok((run, _)) = run else { panic!("seed {seed} failed, for the reason above") };
-        responded += run.measured.outcomes.ok;
+        responded += run.measured.results.outcomes.ok;
     }
     assert!(responded >= seeds, "{responded} responses in {seeds} runs say nothing");
 }
@@ -322,7 +322,7 @@ fn wild_worlds_of_many_connections_lose_nothing() {
         });
         let run = run_part(World::wild(Seed(seed), SPAN_NS), &plan, 0, Nanos::MAX);
         check_run(&run, &plan, seed);
-        responded += run.measured.outcomes.ok;
+        responded += run.measured.results.outcomes.ok;
     }
     assert!(responded >= 1_000, "{responded} responses say nothing");
 }
@@ -335,7 +335,7 @@ fn scripts_in_wild_worlds_lose_nothing() {
     for seed in from..from + seeds {
         let run = catch_unwind(AssertUnwindSafe(|| run_scripted_seed(seed)));
         let Ok(run) = run else { panic!("seed {seed} failed, for the reason above") };
-        responded += run.measured.outcomes.ok;
+        responded += run.measured.results.outcomes.ok;
     }
     assert!(responded >= seeds, "{responded} responses in {seeds} runs say nothing");
 }
@@ -360,7 +360,11 @@ fn timely_clients_measure_wild_worlds_exactly() {
         let tail_end = Nanos(run.measured.workers[0].tail_end_ns);
         let mut members = run.sent_between(t0, t0.after(SPAN_NS));
         members.retain(|request| request.delivered_at.is_some_and(|at| at <= tail_end));
-        check_exact(&format!("seed {seed}"), &run.measured.service_time.ok, true_service(&members));
+        check_exact(
+            &format!("seed {seed}"),
+            &run.measured.results.service_time.ok,
+            true_service(&members),
+        );
     }
 }
 
@@ -368,10 +372,10 @@ fn timely_clients_measure_wild_worlds_exactly() {
 fn a_seed_repeats_a_run() {
     for seed in 0..20 {
         let digest = |(run, _): (Run, Plan)| {
-            let times = run.measured.response_time;
+            let times = run.measured.results.response_time;
             let buckets =
                 |histogram: &weir_result::Histogram| histogram.buckets().collect::<Vec<_>>();
-            (run.measured.outcomes, buckets(&times.ok), buckets(&times.censored), run.truth)
+            (run.measured.results.outcomes, buckets(&times.ok), buckets(&times.censored), run.truth)
         };
         assert_eq!(digest(run_seed(seed)), digest(run_seed(seed)), "seed {seed}");
     }
@@ -406,7 +410,7 @@ fn run_long_seed(seed: u64) -> Run {
         load.timeout_ns = random.between(SECOND, 10 * SECOND);
     });
     let run = run_part(world, &plan, 0, Nanos::MAX);
-    let planned = run.measured.planned;
+    let planned = run.measured.results.planned;
     let expected = rate * (LONG_NS / SECOND);
     assert!(planned.abs_diff(expected) < expected / 4 + 100, "seed {seed}: {planned} planned");
     run
@@ -421,7 +425,7 @@ fn long_wild_worlds_lose_nothing() {
     for seed in from..from + worlds {
         let run = catch_unwind(AssertUnwindSafe(|| run_long_seed(seed)));
         let Ok(run) = run else { panic!("seed {seed} failed, for the reason above") };
-        responded += run.measured.outcomes.ok;
+        responded += run.measured.results.outcomes.ok;
     }
     assert!(responded >= worlds * 100, "{responded} responses in {worlds} worlds say little");
 }

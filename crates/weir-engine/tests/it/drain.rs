@@ -69,7 +69,7 @@ fn a_silent_server_costs_one_drain_and_no_more() {
             assert!(ends(&run) <= (end, end), "{what}: {:?}", ends(&run));
             if plan.load.timeout_ns > drain_ns {
                 assert_eq!(ends(&run), (end, end), "{what}");
-                assert_eq!(run.measured.outcomes.in_flight_at_end, 4, "{what}");
+                assert_eq!(run.measured.results.outcomes.in_flight_at_end, 4, "{what}");
             }
         }
     }
@@ -79,11 +79,11 @@ fn a_silent_server_costs_one_drain_and_no_more() {
 fn what_a_drain_leaves_is_as_old_as_it_is_then() {
     let plan = open(100, 1, 4).with_load(|load| load.duration_ns = Some(2 * SECOND));
     let run = run(silent(), &plan);
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     assert_eq!((outcomes.in_flight_at_end, outcomes.never_sent), (4, 196));
     let end = START.after(3 * SECOND);
     let ages = (0..200).map(|index| end.since(due_at(&run, &plan, index)));
-    check_ranges("ages", &run.measured.response_time.censored, ages);
+    check_ranges("ages", &run.measured.results.response_time.censored, ages);
 }
 
 /// A window without a length has no fraction as the limit, so the limit is the timeout.
@@ -95,7 +95,7 @@ fn a_number_of_requests_alone_is_awaited_for_the_timeout() {
     });
     let run = run(silent(), &plan.with_load(|load| load.timeout_ns = 3 * SECOND));
     // Due at 50, 150, 250, 350 ms; the window ends at 400 ms, and the last times out at 3,350 ms.
-    assert_eq!(run.measured.outcomes.timed_out, 4);
+    assert_eq!(run.measured.results.outcomes.timed_out, 4);
     assert_eq!(ends(&run).0, START.after(3_350 * MS));
 }
 
@@ -106,9 +106,9 @@ fn a_backlog_is_worked_off_in_the_drain() {
     let world = stalled(MS, START.after(500 * MS), 700 * MS);
     let plan = open(100, 1, 2);
     let run = run(world, &plan);
-    assert_eq!((run.measured.planned, run.measured.outcomes.ok), (100, 100));
+    assert_eq!((run.measured.results.planned, run.measured.results.outcomes.ok), (100, 100));
     let t1 = START.after(SECOND);
-    assert!(run.measured.window.completed <= 50);
+    assert!(run.measured.results.completed <= 50);
     assert!(run.sent_between(t1, Nanos::MAX).len() as u64 > run.measured.sent.tail);
     assert!(run.measured.sent.tail > 0, "the load continues");
     // The server resumes at 1,200 ms and takes 1 ms for each of 2: all is served long before 2 s.
@@ -137,18 +137,21 @@ fn a_dialect_sends_nothing_after_the_window() {
     let t1 = START.after(SECOND);
     let measured = &run.measured;
     assert_eq!(run.sent_between(t1, Nanos::MAX).len(), 0);
-    assert_eq!((measured.planned, measured.sent.measured, measured.sent.tail), (1_000, 200, 0));
-    assert_eq!((measured.outcomes.ok, measured.outcomes.never_sent), (200, 800));
+    assert_eq!(
+        (measured.results.planned, measured.sent.measured, measured.sent.tail),
+        (1_000, 200, 0)
+    );
+    assert_eq!((measured.results.outcomes.ok, measured.results.outcomes.never_sent), (200, 800));
     // The age of a slot that was never sent is its age at t1.
     let ages = (200..1_000).map(|index| t1.since(due_at(&run, &plan, index)));
-    check_ranges("ages", &measured.response_time.censored, ages);
+    check_ranges("ages", &measured.results.response_time.censored, ages);
     // Sent at 0.5 and 1.5 ms, and every 10 ms from there: the last at 990.5 and 991.5 ms.
     assert_eq!(ends(&run), (t1, t1.after(1_500_000)));
-    check_all("service", &measured.service_time.ok, 200, 10 * MS);
+    check_all("service", &measured.results.service_time.ok, 200, 10 * MS);
 
     let run = run_dialect(serving(10 * MS), &closed(2));
     assert_eq!(run.sent_between(t1, Nanos::MAX).len(), 0);
-    assert_eq!((run.measured.outcomes.ok, run.measured.sent.tail), (200, 0));
+    assert_eq!((run.measured.results.outcomes.ok, run.measured.sent.tail), (200, 0));
     // The last requests were sent at 990 ms, and their responses came as the window ended.
     assert_eq!(ends(&run), (t1, t1));
 }
@@ -164,14 +167,17 @@ fn a_dialect_awaits_what_is_in_flight_for_one_drain() {
         let run = run_dialect(silent(), &plan);
         let t1 = START.after(window_ns);
         assert_eq!(ends(&run), (t1, t1.after(drain_ns)));
-        let outcomes = run.measured.outcomes;
-        let censored = &run.measured.response_time.censored;
-        assert_eq!((outcomes.in_flight_at_end, outcomes.never_sent), (3, run.measured.planned - 3));
+        let outcomes = run.measured.results.outcomes;
+        let censored = &run.measured.results.response_time.censored;
+        assert_eq!(
+            (outcomes.in_flight_at_end, outcomes.never_sent),
+            (3, run.measured.results.planned - 3)
+        );
         // The age of requests in flight is that at the drain's end, the age of the others that at
         // t1.
         let until = |index| if index < 3 { t1.after(drain_ns) } else { t1 };
-        let ages =
-            (0..run.measured.planned).map(|index| until(index).since(due_at(&run, &plan, index)));
+        let ages = (0..run.measured.results.planned)
+            .map(|index| until(index).since(due_at(&run, &plan, index)));
         check_ranges("ages", censored, ages);
     }
 }
@@ -182,9 +188,9 @@ fn absurd_rates_of_a_dialect_end_with_the_window() {
     let run = run_dialect(serving(MS), &plan);
     // Each connection sends every millisecond, first when the first slots are due.
     assert_eq!(run.truth.requests.len(), 3 * 2_000);
-    assert_eq!(run.measured.outcomes.ok, 3 * 2_000);
-    assert_eq!(run.measured.outcomes.never_sent, 200_000_000 - 6_000);
-    let ages = run.measured.response_time.censored.exact();
+    assert_eq!(run.measured.results.outcomes.ok, 3 * 2_000);
+    assert_eq!(run.measured.results.outcomes.never_sent, 200_000_000 - 6_000);
+    let ages = run.measured.results.response_time.censored.exact();
     assert!(ages.min_ns <= 5 && ages.max_ns < 2 * SECOND, "{ages:?}");
     assert!(ends(&run).1 <= START.after(2 * SECOND + MS));
 }
@@ -196,12 +202,12 @@ fn a_signal_in_the_drain_ends_it_and_keeps_the_window() {
     let world = stalled(MS, START.after(500 * MS), 60 * SECOND);
     let run = run_part(world, &plan, 0, stop_at);
     assert!(!run.measured.interrupted, "its window was complete");
-    assert_eq!(run.measured.planned, 100);
+    assert_eq!(run.measured.results.planned, 100);
     assert_eq!(ends(&run), (stop_at, stop_at));
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     assert_eq!((outcomes.ok, outcomes.in_flight_at_end, outcomes.never_sent), (50, 4, 46));
     let ages = (50..100).map(|index| stop_at.since(due_at(&run, &plan, index)));
-    check_ranges("ages", &run.measured.response_time.censored, ages);
+    check_ranges("ages", &run.measured.results.response_time.censored, ages);
     assert_eq!(run.sent_between(stop_at, Nanos::MAX).len(), 0);
 }
 
@@ -216,7 +222,12 @@ fn a_signal_is_the_planned_end_of_a_window_without_one() {
         let run = run_part(world, &plan, 0, stop_at);
         let measured = &run.measured;
         assert!(!measured.interrupted, "{:?}", plan.load);
-        assert_eq!((measured.planned, measured.outcomes.ok), (planned, planned), "{:?}", plan.load);
+        assert_eq!(
+            (measured.results.planned, measured.results.outcomes.ok),
+            (planned, planned),
+            "{:?}",
+            plan.load
+        );
         assert_eq!(measured.workers[0].window_ns, (START.0, stop_at.0));
         assert!(!run.sent_between(stop_at, Nanos::MAX).is_empty(), "{:?}", plan.load);
     }
@@ -229,7 +240,7 @@ fn a_signal_ends_a_silent_window_within_one_second() {
         let stop_at = START.after(5 * SECOND);
         let run = run_part(silent(), &plan, 0, stop_at);
         assert!(!run.measured.interrupted);
-        assert_eq!(run.measured.outcomes.in_flight_at_end, 4);
+        assert_eq!(run.measured.results.outcomes.in_flight_at_end, 4);
         assert_eq!(ends(&run).1, stop_at.after(SECOND));
     }
 }
@@ -242,7 +253,7 @@ fn a_signal_in_the_warm_up_of_a_window_without_an_end_interrupts_it() {
     });
     let run = run_part(serving(MS), &plan, 0, START.after(500 * MS));
     assert!(run.measured.interrupted);
-    assert_eq!(run.measured.planned, 0);
+    assert_eq!(run.measured.results.planned, 0);
 }
 
 /// Only the load of the drain is left when the signal arrives.
@@ -253,13 +264,13 @@ fn a_signal_ends_the_wait_for_unmeasured_responses() {
     world.server.service = Law::Bimodal { fast_ns: MS, slow_ns: 10 * SECOND, slow_share: 0.5 };
     let plan = open(4, 1, 400).with_load(|load| load.drain_ns = Some(60 * SECOND));
     let whole = run(world.clone(), &plan);
-    assert_eq!(whole.measured.outcomes.ok, whole.measured.planned);
+    assert_eq!(whole.measured.results.outcomes.ok, whole.measured.results.planned);
     let (sending_end, closed_at) = ends(&whole);
     assert!(closed_at > sending_end, "{closed_at}");
     let stop_at = sending_end.after(1);
     let stopped = run_part(world, &plan, 0, stop_at);
     assert!(!stopped.measured.interrupted);
-    assert_eq!(stopped.measured.outcomes, whole.measured.outcomes);
+    assert_eq!(stopped.measured.results.outcomes, whole.measured.results.outcomes);
     assert_eq!(ends(&stopped), (sending_end, stop_at));
 }
 
@@ -287,7 +298,7 @@ fn without_any_connection_a_run_ends_at_the_barrier() {
             let ending = Ending { needs_connection: true, ..Ending::default() };
             let job = Job { ending, ..job(&plan) };
             let run = run_job(world, &job, 0, Nanos::MAX, None);
-            assert_eq!((run.measured.planned, run.measured.sent.measured), (0, 0));
+            assert_eq!((run.measured.results.planned, run.measured.sent.measured), (0, 0));
             assert!(!run.measured.interrupted);
             assert_eq!(run.truth.connects.len(), 3, "{fault:?}: one attempt each");
             assert_eq!(run.measured.connections.failures.values().sum::<u64>(), 3);
@@ -306,5 +317,5 @@ fn one_connection_is_enough_to_begin() {
     let run = run_job(world, &job, 0, Nanos::MAX, None);
     assert_eq!(run.measured.connections.connects, 3);
     let times = run.truth.requests.iter().filter(|request| request.sent_at < START.after(SECOND));
-    check_exact("service", &run.measured.service_time.ok, times.map(|_| MS));
+    check_exact("service", &run.measured.results.service_time.ok, times.map(|_| MS));
 }

@@ -8,7 +8,7 @@ use weir_engine::{Job, ResponseChecks};
 use weir_expect::{Expectation, Expectations};
 use weir_io::Nanos;
 use weir_list::Order;
-use weir_result::{MissKind, NameCounts, Plan};
+use weir_result::{MissKind, Plan, ResultCounts};
 use weir_sim::{Law, Random, Responses, Seed, Server, World};
 
 use crate::conservation::{SPAN_NS, random_plan, setting};
@@ -31,20 +31,27 @@ pub(crate) fn checks(texts: &[&str]) -> Option<Arc<ResponseChecks>> {
 
 /// Returns the counts by kind.
 pub(crate) fn missed(run: &Run) -> Vec<(MissKind, u64)> {
-    run.measured.missed.iter().map(|(kind, count)| (*kind, *count)).collect()
+    run.measured.results.missed.iter().map(|(kind, count)| (*kind, *count)).collect()
 }
 
 /// Checks that misses add up, over kinds and names, and that each kind has an example.
 fn check_misses(run: &Run, seed: u64) {
     let measured = &run.measured;
-    let sum: u64 = measured.missed.values().sum();
-    assert_eq!(sum, measured.outcomes.bad_response, "seed {seed}: {:?}", measured.missed);
+    let sum: u64 = measured.results.missed.values().sum();
+    assert_eq!(
+        sum, measured.results.outcomes.bad_response,
+        "seed {seed}: {:?}",
+        measured.results.missed
+    );
     if !measured.names.is_empty() {
-        let mut of_names = NameCounts::default();
+        let mut of_names = ResultCounts::default();
         measured.names.iter().for_each(|name| of_names.add(name));
-        assert_eq!(of_names.missed, measured.missed, "seed {seed}");
+        assert_eq!(of_names.missed, measured.results.missed, "seed {seed}");
     }
-    assert!(measured.missed.keys().eq(measured.miss_examples.keys()), "seed {seed}: examples");
+    assert!(
+        measured.results.missed.keys().eq(measured.miss_examples.keys()),
+        "seed {seed}: examples"
+    );
 }
 
 /// The server of the simulation repeats the number of a request in the response, so a response that
@@ -72,15 +79,15 @@ fn each_response_is_checked_by_the_expectations_of_its_request() {
         let run = run_job(World::wild(Seed(seed), SPAN_NS), &job, number, stop_at, None);
         check_misses(&run, seed);
         let measured = &run.measured;
-        assert!(measured.missed.keys().all(|kind| *kind == MissKind::Status), "{seed}");
+        assert!(measured.results.missed.keys().all(|kind| *kind == MissKind::Status), "{seed}");
         for (name, counts) in measured.names.iter().enumerate().filter(|(name, _)| name % 3 != 0) {
             let others = counts.status.iter().filter(|(code, _)| **code != 200);
             let others = others.map(|(_, count)| count).sum();
             let expected = if name.is_multiple_of(2) { 0 } else { others };
             assert_eq!(counts.outcomes.bad_response, expected, "seed {seed}: name {name}");
         }
-        ok += measured.outcomes.ok;
-        bad += measured.outcomes.bad_response;
+        ok += measured.results.outcomes.ok;
+        bad += measured.results.outcomes.bad_response;
     }
     assert!(ok >= seeds && bad >= seeds / 2, "{ok} and {bad} responses say nothing");
 }
@@ -102,7 +109,7 @@ fn run_checked(world: World, plan: &Plan, texts: &[&str]) -> Run {
 fn kinds_follow_from_the_responses() {
     let world = || statuses(&[(200, 3.0), (204, 1.0), (404, 1.0)], Law::Fixed(64));
     for plan in [closed(3), closed(3).with_load(|load| load.pipeline = 8), open(3_000, 1, 4)] {
-        let count = |run: &Run, status: u16| run.measured.status[&status];
+        let count = |run: &Run, status: u16| run.measured.results.status[&status];
         // By default a status of 400 or above is a miss, and a 204 has no body.
         let run = run_checked(world(), &plan, &["body~^HTTP"]);
         let expected = [(MissKind::Status, count(&run, 404)), (MissKind::Body, count(&run, 204))];
@@ -110,7 +117,7 @@ fn kinds_follow_from_the_responses() {
         let run = run_checked(world(), &plan, &["status=404"]);
         let expected = count(&run, 200) + count(&run, 204);
         assert_eq!(missed(&run), [(MissKind::Status, expected)]);
-        assert_eq!(run.measured.outcomes.ok, count(&run, 404));
+        assert_eq!(run.measured.results.outcomes.ok, count(&run, 404));
         let run = run_checked(world(), &plan, &["header:Content-Length=64"]);
         let expected = [(MissKind::Status, count(&run, 404)), (MissKind::Header, count(&run, 204))];
         assert_eq!(missed(&run), expected);
@@ -123,20 +130,20 @@ fn kinds_follow_from_the_responses() {
 #[test]
 fn bodies_above_the_limit_are_a_kind() {
     let run = run_checked(statuses(&[(200, 1.0)], Law::Fixed(1_001)), &closed(2), &["body~"]);
-    assert_eq!(missed(&run), [(MissKind::BodyTooLarge, run.measured.planned)]);
+    assert_eq!(missed(&run), [(MissKind::BodyTooLarge, run.measured.results.planned)]);
     let run = run_checked(statuses(&[(200, 1.0)], Law::Fixed(1_000)), &closed(2), &["body~"]);
-    assert_eq!(run.measured.outcomes.ok, run.measured.planned);
+    assert_eq!(run.measured.results.outcomes.ok, run.measured.results.planned);
 }
 
 #[test]
 fn equal_bodies_are_the_same_and_others_are_not() {
     let equal = run_checked(statuses(&[(200, 1.0)], Law::Fixed(64)), &closed(2), &["same"]);
-    assert_eq!(equal.measured.outcomes.ok, equal.measured.planned);
+    assert_eq!(equal.measured.results.outcomes.ok, equal.measured.results.planned);
     let two = Law::Uniform { low_ns: 64, high_ns: 65 };
     let run = run_checked(statuses(&[(200, 1.0)], two), &closed(2), &["same"]);
-    let others = run.measured.outcomes.bad_response;
+    let others = run.measured.results.outcomes.bad_response;
     assert_eq!(missed(&run), [(MissKind::Same, others)]);
-    assert!(others > 0 && others < run.measured.planned, "{others}");
+    assert!(others > 0 && others < run.measured.results.planned, "{others}");
 }
 
 #[test]
@@ -148,9 +155,9 @@ fn without_expectations_nothing_is_missed() {
         Nanos::MAX,
         None,
     );
-    assert!(run.measured.outcomes.bad_response > 0);
+    assert!(run.measured.results.outcomes.bad_response > 0);
     assert_eq!(
-        (run.measured.missed, run.measured.miss_examples),
+        (run.measured.results.missed, run.measured.miss_examples),
         (BTreeMap::new(), BTreeMap::new())
     );
 }

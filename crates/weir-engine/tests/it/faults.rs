@@ -30,15 +30,15 @@ fn check_fault(fault: ResponseFault, expected: Option<ErrorKind>) {
     for plan in [closed(1), closed(4), open(1_000, 1, 4), open(1_000, 1, 50)] {
         let what = format!("{fault:?}, {:?}", plan.load);
         let run = run(with_fault(fault), &plan);
-        let outcomes = run.measured.outcomes;
+        let outcomes = run.measured.results.outcomes;
         assert_eq!(run.truth.counts.injected(fault), struck, "{what}");
         let errors = expected.map(|kind| (kind, struck));
-        assert_eq!(run.measured.errors, BTreeMap::from_iter(errors), "{what}");
+        assert_eq!(run.measured.results.errors, BTreeMap::from_iter(errors), "{what}");
         let failed = if expected.is_some() { struck } else { 0 };
         assert_eq!(outcomes.transport_error, failed, "{what}");
-        assert_eq!(outcomes.ok, run.measured.planned - failed, "{what}");
-        check_all(&what, &run.measured.service_time.ok, outcomes.ok, MS);
-        check_all(&what, &run.measured.service_time.failed_at, failed, MS);
+        assert_eq!(outcomes.ok, run.measured.results.planned - failed, "{what}");
+        check_all(&what, &run.measured.results.service_time.ok, outcomes.ok, MS);
+        check_all(&what, &run.measured.results.service_time.failed_at, failed, MS);
     }
 }
 
@@ -103,8 +103,8 @@ fn a_reset_of_an_idle_connection_costs_no_request() {
     let fault = ResponseFault::ResetIdle { after_ns: 300 * US };
     let run = run(with_fault(fault), &open(100, 1, 4));
     assert_eq!(run.truth.counts.injected(fault), 4, "the fifth place lies beyond the end");
-    assert_eq!((run.measured.outcomes.ok, run.measured.planned), (100, 100));
-    check_all("service", &run.measured.service_time.ok, 100, MS);
+    assert_eq!((run.measured.results.outcomes.ok, run.measured.results.planned), (100, 100));
+    check_all("service", &run.measured.results.service_time.ok, 100, MS);
 }
 
 #[test]
@@ -133,8 +133,8 @@ fn a_share_of_faults_is_counted_as_it_came() {
         (ErrorKind::ClosedInAnswer, injected(2)),
         (ErrorKind::Protocol("bad_content_length"), injected(3)),
     ];
-    assert_eq!(run.measured.errors, BTreeMap::from(expected));
-    assert!(run.measured.outcomes.transport_error > 300);
+    assert_eq!(run.measured.results.errors, BTreeMap::from(expected));
+    assert!(run.measured.results.outcomes.transport_error > 300);
 }
 
 #[test]
@@ -144,13 +144,16 @@ fn responses_behind_a_failed_one_are_never_requested_again() {
     let fault = ResponseFault::CloseWithin;
     world.faults.response = vec![(Pick::Exactly(vec![3, 30, 50, 200, 500]), fault)];
     let run = run(world, &plan);
-    let errors = &run.measured.errors;
+    let errors = &run.measured.results.errors;
     assert_eq!(errors[&ErrorKind::ClosedInAnswer], 5);
     let dropped = |request: &&weir_sim::TrueRequest| request.fate == Fate::Dropped;
     let dropped = run.truth.requests.iter().filter(dropped).count() as u64;
     // The requests behind it had arrived at the server, except those in transit.
     assert_eq!(errors[&ErrorKind::ClosedBeforeAnswer], dropped);
-    assert_eq!(run.truth.requests.len() as u64, run.measured.planned + run.measured.sent.tail);
+    assert_eq!(
+        run.truth.requests.len() as u64,
+        run.measured.results.planned + run.measured.sent.tail
+    );
 }
 
 #[test]
@@ -161,8 +164,8 @@ fn refused_connections_are_tried_again_and_counted() {
     let refused = failure(FailurePhase::Connect, FailureCause::Errno(errno::ECONNREFUSED));
     assert_eq!(run.measured.connections.failures, BTreeMap::from([(refused, 7)]));
     assert_eq!(run.measured.connections.connects, 3);
-    assert!(run.measured.errors.is_empty(), "no request was sent for nothing");
-    assert_eq!(run.measured.outcomes.ok, run.measured.planned);
+    assert!(run.measured.results.errors.is_empty(), "no request was sent for nothing");
+    assert_eq!(run.measured.results.outcomes.ok, run.measured.results.planned);
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn a_server_that_refuses_for_a_while_leaves_slots_waiting() {
     world.faults.reset_all_at = vec![Nanos(100 * MS)];
     let plan = open(100, 1, 2);
     let run = run(world, &plan);
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     assert_eq!(outcomes.ok + outcomes.transport_error, 100);
     // Slots due while the server refused were sent later, and record the wait.
     let wait = run.measured.connection_wait.exact();
@@ -203,13 +206,16 @@ fn a_server_that_is_not_there_ends_every_kind_of_run() {
             world.network.connect = Law::Fixed(MS);
             world.faults.connect = vec![(Pick::Share(1.0), fault)];
             let run = run(world, plan);
-            let outcomes = run.measured.outcomes;
+            let outcomes = run.measured.results.outcomes;
             let what = format!("{fault:?}, {:?}, {outcomes:?}", plan.load);
             assert_eq!((outcomes.ok, outcomes.bad_response), (0, 0), "{what}");
             // A connection that is reset at once may have carried a request that no server
             // received.
             if fault != ConnectFault::ResetAtOnce {
-                assert_eq!((run.measured.planned, outcomes.never_sent), (*planned, *planned));
+                assert_eq!(
+                    (run.measured.results.planned, outcomes.never_sent),
+                    (*planned, *planned)
+                );
             }
         }
     }
@@ -224,9 +230,9 @@ fn connects_without_a_response_time_out() {
     let hung = failure(FailurePhase::Connect, FailureCause::Timeout);
     assert_eq!(run.measured.connections.failures, BTreeMap::from([(hung, 2)]));
     assert_eq!(run.start(), START.after(50 * MS), "all had failed once");
-    assert_eq!(run.measured.outcomes.ok, run.measured.planned);
+    assert_eq!(run.measured.results.outcomes.ok, run.measured.results.planned);
     // Both were reopened after the shortest back-off, 10 ms: 4.998 ms into the window.
-    assert_eq!(run.measured.planned, 2 * 996);
+    assert_eq!(run.measured.results.planned, 2 * 996);
 }
 
 #[test]
@@ -239,7 +245,7 @@ fn sockets_beyond_the_limit_are_counted_and_the_rest_carries_on() {
     assert_eq!(failures.keys().collect::<Vec<_>>(), [&over]);
     assert_eq!(failures[&over], run.truth.counts.connects_over_limit);
     assert_eq!(run.measured.connections.open_max, 5);
-    assert_eq!(run.measured.outcomes.ok, 5 * 1_000);
+    assert_eq!(run.measured.results.outcomes.ok, 5 * 1_000);
 }
 
 #[test]
@@ -250,7 +256,7 @@ fn sends_that_fail_are_errors_of_their_requests() {
     let failed = run.truth.counts.sends_failed;
     assert_eq!(failed, 10);
     let expected = BTreeMap::from([(ErrorKind::Errno(errno::ENOBUFS), failed)]);
-    assert_eq!(run.measured.errors, expected);
+    assert_eq!(run.measured.results.errors, expected);
     let sent = run.measured.sent;
     assert_eq!((sent.measured, sent.failed), (1_000 - failed, failed));
     assert_eq!(run.truth.requests.len() as u64, sent.total());
@@ -277,20 +283,25 @@ fn a_black_hole_leaves_bounds_and_no_zeros() {
     world.server.black_hole_from = Some(Nanos::ZERO);
     let plan = closed(4).with_load(|load| load.timeout_ns = 200 * MS);
     let closed_loop = run(world.clone(), &plan);
-    let outcomes = closed_loop.measured.outcomes;
+    let outcomes = closed_loop.measured.results.outcomes;
     assert_eq!(outcomes.timed_out, outcomes.total());
-    assert_eq!(closed_loop.measured.window.completed, 0);
-    check_all("ages", &closed_loop.measured.response_time.censored, outcomes.timed_out, 200 * MS);
+    assert_eq!(closed_loop.measured.results.completed, 0);
+    check_all(
+        "ages",
+        &closed_loop.measured.results.response_time.censored,
+        outcomes.timed_out,
+        200 * MS,
+    );
     // Sent at 0, 200, 400, 600, 800 ms: a socket that was open for that long is replaced at once.
     assert_eq!(outcomes.timed_out, 4 * 5);
 
     let plan = open(1_000, 1, 4).with_load(|load| load.timeout_ns = 200 * MS);
     let open_loop = run(world, &plan);
-    let outcomes = open_loop.measured.outcomes;
+    let outcomes = open_loop.measured.results.outcomes;
     assert_eq!(outcomes.ok, 0);
     assert_eq!(outcomes.timed_out + outcomes.in_flight_at_end + outcomes.never_sent, 1_000);
     assert!(outcomes.timed_out >= 16 && outcomes.never_sent > 900, "{outcomes:?}");
-    let service = open_loop.measured.service_time.censored.exact();
+    let service = open_loop.measured.results.service_time.censored.exact();
     assert_eq!(service.max_ns, 200 * MS, "the timeout counts from the send");
 }
 
@@ -300,11 +311,11 @@ fn a_black_hole_in_the_middle_is_exact() {
     world.server.black_hole_from = Some(START.after(500 * MS));
     let plan = open(1_000, 1, 2_000).with_load(|load| load.timeout_ns = 100 * MS);
     let run = run(world, &plan);
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     // Due at 0.5, 1.5, … ms: 500 before the fault, all others lost, each on a connection of its
     // own.
     assert_eq!((outcomes.ok, outcomes.timed_out), (500, 500));
-    check_all("ages", &run.measured.response_time.censored, 500, 100 * MS);
+    check_all("ages", &run.measured.results.response_time.censored, 500, 100 * MS);
 }
 
 #[test]
@@ -312,11 +323,11 @@ fn a_timeout_is_exact_to_the_nanosecond() {
     for (service_ns, is_late) in [(100 * MS - 1, false), (100 * MS, false), (100 * MS + 1, true)] {
         let plan = open(100, 1, 100).with_load(|load| load.timeout_ns = 100 * MS);
         let run = run(serving(service_ns), &plan);
-        let outcomes = run.measured.outcomes;
+        let outcomes = run.measured.results.outcomes;
         let expected = if is_late { (0, 100) } else { (100, 0) };
         assert_eq!((outcomes.ok, outcomes.timed_out), expected, "{service_ns}");
-        check_all("ages", &run.measured.response_time.censored, expected.1, 100 * MS);
-        check_all("responses", &run.measured.response_time.ok, expected.0, service_ns);
+        check_all("ages", &run.measured.results.response_time.censored, expected.1, 100 * MS);
+        check_all("responses", &run.measured.results.response_time.ok, expected.0, service_ns);
     }
 }
 
@@ -326,8 +337,8 @@ fn a_response_that_drips_past_the_timeout_times_out() {
     world.server.responses.drip = Some(Drip { pieces: 10, gap_ns: 20 * MS });
     let plan = open(20, 1, 50).with_load(|load| load.timeout_ns = 100 * MS);
     let run = run(world, &plan);
-    assert_eq!(run.measured.outcomes.timed_out, 20);
-    check_all("ages", &run.measured.response_time.censored, 20, 100 * MS);
+    assert_eq!(run.measured.results.outcomes.timed_out, 20);
+    check_all("ages", &run.measured.results.response_time.censored, 20, 100 * MS);
 }
 
 /// Ages of slots that waited for a connection first count from the time they were due.
@@ -345,12 +356,12 @@ fn a_timeout_counts_from_the_send_and_its_age_from_the_plan() {
     let sent: Vec<u64> =
         run.truth.requests.iter().map(|request| request.sent_at.since(START) / MS).collect();
     assert_eq!(sent, [25, 125, 225]);
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     assert_eq!((outcomes.timed_out, outcomes.in_flight_at_end, outcomes.never_sent), (2, 1, 1));
     let ends = [125, 225, 300, 300].map(|ms| START.after(ms * MS));
     let ages = (0..).zip(ends).map(|(index, end)| end.since(due_at(&run, &plan, index)));
-    check_exact("ages", &run.measured.response_time.censored, ages);
-    let service = run.measured.service_time.censored.exact();
+    check_exact("ages", &run.measured.results.response_time.censored, ages);
+    let service = run.measured.results.service_time.censored.exact();
     assert_eq!((service.count, service.max_ns, service.min_ns), (3, 100 * MS, 75 * MS));
 }
 
@@ -361,7 +372,7 @@ fn a_server_that_closes_idle_connections_is_no_error() {
     // Four connections in turn, each idle for 99 ms between two slots.
     let run = run(world, &open(40, 1, 4));
     assert!(run.truth.counts.closes_when_idle > 20, "{:?}", run.truth.counts);
-    assert_eq!((run.measured.outcomes.ok, run.measured.planned), (40, 40));
+    assert_eq!((run.measured.results.outcomes.ok, run.measured.results.planned), (40, 40));
     assert!(run.measured.connections.failures.is_empty());
 }
 
@@ -386,15 +397,19 @@ fn an_interrupted_run_ends_in_order_at_any_time() {
 
 fn check_interrupted(run: &Run, plan: &Plan, at: Nanos) {
     let measured = &run.measured;
-    let what = format!("interrupted at {at}, {:?}: {:?}", plan.load, measured.outcomes);
+    let what = format!("interrupted at {at}, {:?}: {:?}", plan.load, measured.results.outcomes);
     assert!(measured.interrupted, "{what}");
     let end = Nanos(measured.workers[0].drained_ns);
     assert!(end >= at && end <= at.after(10 * MS), "{what}: ended at {end}");
-    assert_eq!(measured.outcomes.transport_error, 0, "{what}");
+    assert_eq!(measured.results.outcomes.transport_error, 0, "{what}");
     let t0 = run.start().after(plan.load.warmup.span_ns);
     let sent_in_window = run.sent_between(t0, at.max(t0)).len() as u64;
     assert_eq!(measured.sent.measured, sent_in_window, "{what}");
-    assert_eq!(measured.outcomes.ok + measured.outcomes.in_flight_at_end, sent_in_window, "{what}");
+    assert_eq!(
+        measured.results.outcomes.ok + measured.results.outcomes.in_flight_at_end,
+        sent_in_window,
+        "{what}"
+    );
     assert!(run.truth.requests.iter().all(|request| request.sent_at < at), "{what}: sent after");
 }
 
@@ -406,6 +421,6 @@ fn a_server_that_closes_idle_connections_costs_slow_slots_nothing() {
     let plan = open(1, 97, 1).with_load(|load| load.duration_ns = Some(3_000 * SECOND));
     let run = run(world, &plan);
     assert!(run.truth.counts.closes_when_idle > 500);
-    check_all("wait", &run.measured.connection_wait, run.measured.planned, 0);
-    check_all("response", &run.measured.response_time.ok, run.measured.planned, MS);
+    check_all("wait", &run.measured.connection_wait, run.measured.results.planned, 0);
+    check_all("response", &run.measured.results.response_time.ok, run.measured.results.planned, MS);
 }

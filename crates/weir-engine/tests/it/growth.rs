@@ -48,12 +48,12 @@ fn a_slot_waits_no_longer_than_a_connect_below_the_cap() {
         let plan = growing(1_000);
         let run = run(slow(connect_ns), &plan);
         let measured = &run.measured;
-        assert_eq!((measured.planned, measured.outcomes.ok), (2_000, 2_000));
+        assert_eq!((measured.results.planned, measured.results.outcomes.ok), (2_000, 2_000));
         assert_eq!(longest_wait(&run), connect_ns);
-        check_exact("response", &measured.response_time.ok, true_response(&run, &plan));
-        let least = quantile(&measured.response_time.ok, 0.01);
+        check_exact("response", &measured.results.response_time.ok, true_response(&run, &plan));
+        let least = quantile(&measured.results.response_time.ok, 0.01);
         let most = SERVICE_NS + connect_ns;
-        assert!(least >= SERVICE_NS && measured.response_time.ok.exact().max_ns <= most);
+        assert!(least >= SERVICE_NS && measured.results.response_time.ok.exact().max_ns <= most);
         // 400 requests are in flight, and slots are due in the time of one connect beyond them.
         let open_max = measured.connections.open_max;
         let expected = 400 + connect_ns / (MS / 2);
@@ -70,7 +70,7 @@ fn an_idle_connection_is_taken_before_another_is_opened() {
     let plan = growing(1_000).with_load(|load| load.warmup.span_ns = SECOND);
     let run = run(slow(MS), &plan);
     check_all("waits in steady state", &run.measured.connection_wait, 2_000, 0);
-    check_all("response", &run.measured.response_time.ok, 2_000, SERVICE_NS);
+    check_all("response", &run.measured.results.response_time.ok, 2_000, SERVICE_NS);
     assert!(run.measured.connections.open_at_t0 >= 400, "{:?}", run.measured.connections);
     assert_eq!(run.measured.connect_window.count(), 0);
     let fixed = growing(0).with_load(|load| load.connections = 10.into());
@@ -85,7 +85,7 @@ fn slots_wait_at_the_cap() {
     assert_eq!((connections.open_max, connections.grown), (100, 90));
     assert!(longest_wait(&run) > SERVICE_NS, "{}", longest_wait(&run));
     // 100 connections send 500/s, until the drain ends.
-    assert!(run.measured.outcomes.never_sent > 0);
+    assert!(run.measured.results.outcomes.never_sent > 0);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn each_worker_has_its_share_of_the_cap() {
     for (most, open_of_each) in [(1_000, [201, 201]), (101, [51, 50])] {
         let plan = Plan { threads: 2, ..growing(most) };
         let runs = [0, 1].map(|number| run_part(slow(MS), &plan, number, Nanos::MAX));
-        let planned: u64 = runs.iter().map(|run| run.measured.planned).sum();
+        let planned: u64 = runs.iter().map(|run| run.measured.results.planned).sum();
         assert_eq!(planned, 2_000);
         for (run, expected) in runs.iter().zip(open_of_each) {
             let open_max = run.measured.connections.open_max;
@@ -109,9 +109,9 @@ fn random_arrivals_wait_no_longer_than_a_connect_either() {
         let connections = ConnectionLoad::Growing { first: 10, most: 3_000 };
         let plan = Plan { threads, ..plan }.with_load(|load| load.connections = connections);
         let run = run_part(slow(MS), &plan, 0, Nanos::MAX);
-        assert_eq!(run.measured.outcomes.ok, run.measured.planned);
+        assert_eq!(run.measured.results.outcomes.ok, run.measured.results.planned);
         assert_eq!(longest_wait(&run), MS);
-        assert!(run.measured.connections.open_max < run.measured.planned / 3);
+        assert!(run.measured.connections.open_max < run.measured.results.planned / 3);
     }
 }
 
@@ -132,7 +132,7 @@ fn renewals_grow_no_further_than_the_slots_that_wait() {
     let connection = ConnectionPlan { requests: Some(1), ..ConnectionPlan::default() };
     let plan = Plan { connection, ..growing(1_000) };
     let run = run(slow(MS), &plan);
-    assert_eq!(run.measured.outcomes.ok, 2_000);
+    assert_eq!(run.measured.results.outcomes.ok, 2_000);
     assert_eq!(longest_wait(&run), MS);
     assert!(run.measured.connections.open_max <= 405, "{:?}", run.measured.connections);
 }
@@ -153,9 +153,9 @@ fn requests_beyond_the_limit_are_shed() {
         let mut shed = 0;
         for number in 0..threads {
             let run = run_part(silent(), &plan, number, Nanos::MAX);
-            let outcomes = run.measured.outcomes;
+            let outcomes = run.measured.results.outcomes;
             assert_eq!(outcomes.never_sent, outcomes.shed, "all else was sent: {outcomes:?}");
-            assert_eq!(outcomes.total(), run.measured.planned);
+            assert_eq!(outcomes.total(), run.measured.results.planned);
             let of_slices = run.measured.slices.iter();
             assert_eq!(of_slices.map(|slice| slice.shed).sum::<u64>(), outcomes.shed);
             sent += run.measured.sent.measured;
@@ -171,14 +171,14 @@ fn shed_slots_are_as_old_as_the_load_at_its_end() {
     let plan = open(1_000, 1, 10).with_load(|load| load.in_flight_max = Some(10));
     let run = run(slow(0), &plan);
     let measured = &run.measured;
-    assert_eq!((measured.outcomes.ok, measured.outcomes.shed), (50, 950));
+    assert_eq!((measured.results.outcomes.ok, measured.results.outcomes.shed), (50, 950));
     assert_eq!(measured.send_lag.ok.exact().max_ns, 0, "what is sent is sent in time");
     let end = Nanos(measured.workers[0].tail_end_ns);
     let shed = (0..1_000).filter(|slot| slot % 200 >= 10);
     let ages = shed.map(|slot| end.since(due_at(&run, &plan, slot)));
-    check_ranges("ages", &measured.response_time.censored, ages);
+    check_ranges("ages", &measured.results.response_time.censored, ages);
     let document = document(&plan, measured.clone());
-    assert_eq!((document.accounting.never_sent, document.accounting.shed), (950, 950));
+    assert_eq!((document.results.outcomes.never_sent, document.results.outcomes.shed), (950, 950));
     let waits = document.verdict.rules.iter().find(|rule| rule.id == "connection-waits");
     assert_eq!(waits.and_then(|rule| rule.value), Some(0.0), "no slot waited for a connection");
 }
@@ -191,10 +191,10 @@ fn shed_slots_keep_their_names() {
     let run = run_job(silent(), &job, 0, Nanos::MAX, None);
     let measured = &run.measured;
     let names = &run.measured.names;
-    assert_eq!(measured.outcomes.shed, measured.planned - 40);
+    assert_eq!(measured.results.outcomes.shed, measured.results.planned - 40);
     let [first, second] = [&names[0], &names[1]].map(|name| name.outcomes.shed);
-    assert_eq!(first + second, measured.outcomes.shed);
-    assert!(second.abs_diff((measured.planned - 40) / 5) <= 1, "{first} and {second}");
+    assert_eq!(first + second, measured.results.outcomes.shed);
+    assert!(second.abs_diff((measured.results.planned - 40) / 5) <= 1, "{first} and {second}");
     document(&plan, measured.clone());
 }
 
@@ -205,7 +205,7 @@ fn a_limit_of_requests_bounds_growth() {
     let open_max = run.measured.connections.open_max;
     // Requests that wait for a connect are not in flight yet.
     assert!((100..=104).contains(&open_max), "{open_max}");
-    assert!(run.measured.outcomes.shed > 1_000, "{:?}", run.measured.outcomes);
+    assert!(run.measured.results.outcomes.shed > 1_000, "{:?}", run.measured.results.outcomes);
     assert!(longest_wait(&run) <= MS);
     assert!(job(&plan).plan.load.in_flight_max.is_some());
 }

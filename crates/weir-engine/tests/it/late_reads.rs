@@ -105,7 +105,7 @@ impl Case {
     /// that are not.
     fn check(&self, name: &str) -> (u64, u64) {
         let document = self.run();
-        let gaps = document.latency.message_gap.as_ref().expect("there are gaps");
+        let gaps = document.results.message_gap().expect("there are gaps");
         let streams = gaps.ok.count / (EVENTS - 1);
         assert_eq!(gaps.ok.count, streams * (EVENTS - 1), "{name}: all streams are complete");
         let truth = self.truth(streams);

@@ -6,7 +6,7 @@ use weir_engine::{Job, ListRows, ListedRequest, RequestList};
 use weir_http::Prepared;
 use weir_io::Nanos;
 use weir_list::{Order, Sequence};
-use weir_result::{Load, NameCounts, NamedSlice, Plan};
+use weir_result::{Load, NamedSlice, Plan, ResultCounts};
 use weir_sim::{Random, Seed, World};
 
 use crate::conservation::{SPAN_NS, random_plan, setting};
@@ -42,21 +42,22 @@ pub(crate) fn job_of(plan: &Plan, list: RequestList) -> Job {
 /// Checks that names add up to the whole: every class, status, error and bucket, and in slices.
 fn check_names(run: &Run, seed: u64) {
     let measured = &run.measured;
-    let mut sum = NameCounts::default();
+    let mut sum = ResultCounts::default();
     for name in &measured.names {
         assert_eq!(name.outcomes.total(), name.planned, "seed {seed}: a name");
         sum.add(name);
     }
-    let what = |part: &str| format!("seed {seed}: {part}: {:?}", measured.outcomes);
-    assert_eq!(sum.planned, measured.planned, "{}", what("planned"));
-    assert_eq!(sum.outcomes, measured.outcomes, "{}", what("outcomes"));
-    assert_eq!(sum.status, measured.status, "{}", what("statuses"));
-    assert_eq!(sum.errors, measured.errors, "{}", what("errors"));
-    assert_eq!(sum.completed, measured.window.completed, "{}", what("completed"));
-    assert_eq!(sum.good, measured.window.good, "{}", what("good"));
-    for (of_names, of_all) in
-        [(&sum.response_time, &measured.response_time), (&sum.service_time, &measured.service_time)]
-    {
+    let what = |part: &str| format!("seed {seed}: {part}: {:?}", measured.results.outcomes);
+    assert_eq!(sum.planned, measured.results.planned, "{}", what("planned"));
+    assert_eq!(sum.outcomes, measured.results.outcomes, "{}", what("outcomes"));
+    assert_eq!(sum.status, measured.results.status, "{}", what("statuses"));
+    assert_eq!(sum.errors, measured.results.errors, "{}", what("errors"));
+    assert_eq!(sum.completed, measured.results.completed, "{}", what("completed"));
+    assert_eq!(sum.good, measured.results.good, "{}", what("good"));
+    for (of_names, of_all) in [
+        (&sum.response_time, &measured.results.response_time),
+        (&sum.service_time, &measured.results.service_time),
+    ] {
         for (of_names, of_all) in of_names.by_class().into_iter().zip(of_all.by_class()) {
             assert!(of_names.agrees_with(of_all), "{}", what("times"));
         }
@@ -95,7 +96,7 @@ fn names_add_up_in_wild_worlds() {
         let job = job_of(&plan, list(order, &weights));
         let run = run_job(World::wild(Seed(seed), SPAN_NS), &job, number, stop_at, None);
         check_names(&run, seed);
-        responded += run.measured.outcomes.ok;
+        responded += run.measured.results.outcomes.ok;
     }
     assert!(responded >= seeds, "{responded} responses in {seeds} runs say nothing");
 }
@@ -181,6 +182,6 @@ fn a_list_has_a_document() {
         Nanos::MAX,
         None,
     );
-    let planned = run.measured.planned;
-    assert_eq!(document(&plan, run.measured).accounting.planned, planned);
+    let planned = run.measured.results.planned;
+    assert_eq!(document(&plan, run.measured).results.planned, planned);
 }

@@ -3,7 +3,9 @@
 use weir_engine::{Goodput, Job, MessageRules};
 use weir_http::{MessageFormat, MessageFraming, MessageReader, MessageReading, TokenUsage};
 use weir_io::Nanos;
-use weir_result::{GoodputTerm, GoodputTime, MessageCounts, MessagePlan, MessageProtocol, Plan};
+use weir_result::{
+    GoodputTerm, GoodputTime, MessageCounts, MessagePlan, MessageProtocol, MessageShare, Plan,
+};
 use weir_sim::{Link, Service, ServiceFactory, World};
 
 use crate::setup::{MS, Run, check_all, check_exact, closed, document, job, open, run_job};
@@ -121,6 +123,10 @@ fn counts(run: &Run) -> &MessageCounts {
     run.measured.messages.as_ref().expect("they are measured")
 }
 
+fn share(run: &Run) -> &MessageShare {
+    run.measured.results.messages.as_ref().expect("they are measured")
+}
+
 const PLAIN: Events = Events { count: 5, stall: None, cut: None };
 
 #[test]
@@ -133,10 +139,10 @@ fn first_messages_and_gaps_are_exact() {
         }),
     ] {
         let run = run(PLAIN, &plan, &[]);
-        let planned = run.measured.planned;
-        check_all("first message", &run.measured.first_message.ok, planned, FIRST);
-        check_all("gap", &run.measured.message_gap, 4 * planned, GAP);
-        check_all("response", &run.measured.response_time.ok, planned, FIRST + 4 * GAP);
+        let planned = run.measured.results.planned;
+        check_all("first message", &share(&run).first, planned, FIRST);
+        check_all("gap", &share(&run).gap, 4 * planned, GAP);
+        check_all("response", &run.measured.results.response_time.ok, planned, FIRST + 4 * GAP);
         check_all("mean gap", &counts(&run).mean_gap, planned, GAP);
         assert_eq!(counts(&run).measured, 5 * planned);
         assert_eq!(counts(&run).per_response.exact().max_ns, 5);
@@ -163,10 +169,10 @@ fn a_stall_is_in_the_times_of_all_that_were_due() {
         free = begin + FIRST + gaps;
         responses.push(free - due);
     }
-    check_exact("first message", &run.measured.first_message.ok, firsts);
-    check_exact("response", &run.measured.response_time.ok, responses);
+    check_exact("first message", &share(&run).first, firsts);
+    check_exact("response", &run.measured.results.response_time.ok, responses);
     let gaps = [vec![GAP; 19], vec![stall]].concat();
-    check_exact("gap", &run.measured.message_gap, gaps);
+    check_exact("gap", &share(&run).gap, gaps);
 }
 
 #[test]
@@ -180,13 +186,13 @@ fn the_timeout_counts_from_the_last_message() {
     // A stream lasts longer than its timeout, and no gap does.
     let events = Events { count: 30, ..PLAIN };
     let long = run(events, &plan(250 * MS), &[]);
-    check_all("response", &long.measured.response_time.ok, 1, FIRST + 29 * GAP);
+    check_all("response", &long.measured.results.response_time.ok, 1, FIRST + 29 * GAP);
     let events = Events { stall: Some((0, 300 * MS)), ..events };
     let late = run(events, &plan(250 * MS), &[]);
-    assert_eq!(late.measured.outcomes.timed_out, 1);
-    check_all("age", &late.measured.response_time.censored, 1, FIRST + GAP + 250 * MS);
-    check_all("first message", &late.measured.first_message.ok, 1, FIRST);
-    assert_eq!((counts(&late).measured, late.measured.message_gap.count()), (2, 1));
+    assert_eq!(late.measured.results.outcomes.timed_out, 1);
+    check_all("age", &late.measured.results.response_time.censored, 1, FIRST + GAP + 250 * MS);
+    check_all("first message", &share(&late).first, 1, FIRST);
+    assert_eq!((counts(&late).measured, share(&late).gap.count()), (2, 1));
 }
 
 #[test]
@@ -197,10 +203,10 @@ fn a_stream_that_is_cut_has_failed_and_its_messages_count() {
     });
     let run = run(Events { cut: Some(0), ..PLAIN }, &plan, &[]);
     // Each socket has a server of its own, so that each first stream is cut.
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     assert_eq!((outcomes.ok, outcomes.transport_error), (0, 4));
-    check_all("first message", &run.measured.first_message.ok, 4, FIRST);
-    check_all("gap", &run.measured.message_gap, 4, GAP);
+    check_all("first message", &share(&run).first, 4, FIRST);
+    check_all("gap", &share(&run).gap, 4, GAP);
     assert_eq!((counts(&run).measured, counts(&run).per_response.count()), (8, 0));
 }
 
@@ -215,11 +221,15 @@ fn a_response_without_end() {
     let endless =
         |part| run_on(ServiceFactory::new(move || Box::new(Endless { part })), &plan, &[]);
     let run = endless(b"data: a\n\n");
-    assert_eq!(run.measured.outcomes.in_flight_at_end, 2, "{:?}", run.measured.outcomes);
+    assert_eq!(
+        run.measured.results.outcomes.in_flight_at_end, 2,
+        "{:?}",
+        run.measured.results.outcomes
+    );
     assert!(counts(&run).measured > 1_500, "{:?}", counts(&run));
     for part in [&b"data: a"[..], b": comment\n\n", b"\r\n", b"\0"] {
         let run = endless(part);
-        let outcomes = run.measured.outcomes;
+        let outcomes = run.measured.results.outcomes;
         assert!(outcomes.timed_out > 5, "{outcomes:?}");
         assert_eq!((outcomes.ok, counts(&run).measured), (0, 0), "{outcomes:?}");
     }
@@ -232,9 +242,9 @@ fn a_request_without_a_message_has_its_age() {
         load.requests = Some(2);
     });
     let run = run(PLAIN, &plan, &[]);
-    assert_eq!(run.measured.outcomes.timed_out, 2);
-    check_all("age", &run.measured.first_message.censored, 2, 100 * MS);
-    assert_eq!(run.measured.first_message.ok.count() + counts(&run).measured, 0);
+    assert_eq!(run.measured.results.outcomes.timed_out, 2);
+    check_all("age", &share(&run).without, 2, 100 * MS);
+    assert_eq!(share(&run).first.count() + counts(&run).measured, 0);
 }
 
 /// The server counts 9 tokens in 5 messages.
@@ -278,6 +288,6 @@ fn goodput_counts_the_responses_that_meet_each_condition() {
         (vec![term(GoodputTime::Total, FIRST + 5 * GAP)], 1),
     ] {
         let run = run(events, &plan, &terms);
-        assert_eq!((counts(&run).good, counts(&run).good_in_window), (good, good), "{terms:?}");
+        assert_eq!((share(&run).good_due, share(&run).good), (good, good), "{terms:?}");
     }
 }

@@ -40,8 +40,11 @@ impl PerTag {
             sum.never_sent += counts.never_sent;
         }
         // Observers see shed slots as such that were never sent.
-        sum.shed = run.measured.outcomes.shed;
-        assert_eq!(sum, run.measured.outcomes, "{what}: observed, and counted by the recorder");
+        sum.shed = run.measured.results.outcomes.shed;
+        assert_eq!(
+            sum, run.measured.results.outcomes,
+            "{what}: observed, and counted by the recorder"
+        );
     }
 }
 

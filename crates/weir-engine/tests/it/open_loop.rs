@@ -14,15 +14,15 @@ use crate::theory;
 /// Checks a faultless run of one worker against the truth.
 fn check_against_truth(run: &Run, plan: &Plan, what: &str) {
     let response = true_response(run, plan);
-    assert_eq!(run.measured.planned, response.len() as u64, "{what}");
-    assert_eq!(run.measured.outcomes.ok, run.measured.planned, "{what}");
-    check_exact(what, &run.measured.response_time.ok, response);
+    assert_eq!(run.measured.results.planned, response.len() as u64, "{what}");
+    assert_eq!(run.measured.results.outcomes.ok, run.measured.results.planned, "{what}");
+    check_exact(what, &run.measured.results.response_time.ok, response);
     let t0 = run.start().after(plan.load.warmup.span_ns);
     let t1 = t0.after(plan.load.length_ns().expect("a run of known length"));
     let ended = |at: Nanos| (t0..t1).contains(&at);
     let requests = run.truth.requests.iter();
     let completed = requests.filter(|request| request.delivered_at.is_some_and(ended)).count();
-    assert_eq!(run.measured.window.completed, completed as u64, "{what}");
+    assert_eq!(run.measured.results.completed, completed as u64, "{what}");
 }
 
 #[test]
@@ -33,11 +33,11 @@ fn a_fixed_service_is_exact() {
     });
     let run = run(serving(MS), &plan);
     let measured = &run.measured;
-    assert_eq!((run.start(), measured.planned), (START, 3_000));
+    assert_eq!((run.start(), measured.results.planned), (START, 3_000));
     // The response to the last slot of M comes half a gap after t1, as the next one is due.
     assert_eq!((measured.sent.warmup, measured.sent.tail), (500, 1));
-    check_all("response", &measured.response_time.ok, 3_000, MS);
-    check_all("service", &measured.service_time.ok, 3_000, MS);
+    check_all("response", &measured.results.response_time.ok, 3_000, MS);
+    check_all("service", &measured.results.service_time.ok, 3_000, MS);
     check_all("send lag", &measured.send_lag.ok, 3_000, 0);
     check_all("scheduling lag", &measured.sched_lag, 3_000, 0);
     check_all("connection wait", &measured.connection_wait, 3_000, 0);
@@ -57,14 +57,14 @@ fn ticks_send_what_is_due_together() {
     let plan = Plan { tick_ns: Some(MS), ..open(10_000, 1, 50) };
     let run = run(serving(20_000), &plan);
     let measured = &run.measured;
-    assert_eq!((measured.planned, measured.outcomes.ok), (10_000, 10_000));
+    assert_eq!((measured.results.planned, measured.results.outcomes.ok), (10_000, 10_000));
     let requests = run.sent_between(run.start(), Nanos::MAX);
     let off_ticks = requests.iter().filter(|request| request.sent_at.since(run.start()) % MS != 0);
     assert_eq!(off_ticks.count(), 0);
     let lag = measured.send_lag.ok.exact();
     // Of ten slots per tick the first is due 950 µs before it, and the last 50 µs.
     assert_eq!((lag.min_ns, lag.max_ns), (50_000, 950_000));
-    check_exact("response", &measured.response_time.ok, true_response(&run, &plan));
+    check_exact("response", &measured.results.response_time.ok, true_response(&run, &plan));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn rates_may_be_fractions_and_below_one_per_second() {
         let run = run(serving(MS), &plan);
         let below = |at_s: u64| (2 * requests * at_s).div_ceil(seconds) / 2;
         let planned = below(1 + window_s) - below(1);
-        assert_eq!(run.measured.planned, planned, "{requests} per {seconds} s");
+        assert_eq!(run.measured.results.planned, planned, "{requests} per {seconds} s");
         check_all("lag", &run.measured.send_lag.ok, planned, 0);
         check_against_truth(&run, &plan, "fraction");
     }
@@ -92,8 +92,8 @@ fn a_number_of_requests_is_kept_exactly() {
                 load.duration_ns = None;
             });
             let run = run(serving(MS), &plan);
-            assert_eq!(run.measured.planned, requests);
-            assert_eq!(run.measured.outcomes.ok, requests);
+            assert_eq!(run.measured.results.planned, requests);
+            assert_eq!(run.measured.results.outcomes.ok, requests);
             assert_eq!(run.truth.requests.len() as u64, requests, "not one more is sent");
         }
     }
@@ -106,8 +106,8 @@ fn sent_offsets(plan: &Plan, threads: u32) -> Vec<u64> {
     let mut planned = 0;
     for number in 0..threads {
         let run = run_part(serving(1_000), &plan, number, Nanos::MAX);
-        assert_eq!(run.measured.outcomes.ok, run.measured.planned);
-        planned += run.measured.planned;
+        assert_eq!(run.measured.results.outcomes.ok, run.measured.results.planned);
+        planned += run.measured.results.planned;
         let own = run.truth.requests.iter().map(|request| request.sent_at.since(run.start()));
         offsets.extend(own);
     }
@@ -134,7 +134,7 @@ fn load_follows_connections_where_parts_are_uneven() {
     // Ten connections on four threads: 3, 3, 2, 2.
     let plan = Plan { threads: 4, ..open(1_000, 1, 10) };
     let planned: Vec<u64> = (0..4)
-        .map(|number| run_part(serving(MS), &plan, number, Nanos::MAX).measured.planned)
+        .map(|number| run_part(serving(MS), &plan, number, Nanos::MAX).measured.results.planned)
         .collect();
     assert_eq!(planned, [300, 300, 200, 200]);
 }
@@ -143,9 +143,9 @@ fn load_follows_connections_where_parts_are_uneven() {
 fn poisson_plans_are_measured_exactly() {
     let plan = poisson(5_000, 1, 200, 9).with_load(|load| load.duration_ns = Some(2 * SECOND));
     let run = run(serving(MS), &plan);
-    let planned = run.measured.planned;
+    let planned = run.measured.results.planned;
     assert!((9_500..10_500).contains(&planned), "{planned}");
-    check_all("response", &run.measured.response_time.ok, planned, MS);
+    check_all("response", &run.measured.results.response_time.ok, planned, MS);
     check_all("lag", &run.measured.send_lag.ok, planned, 0);
 }
 
@@ -161,12 +161,12 @@ fn overload_is_awaited_to_its_end() {
     });
     let run = run(world, &plan);
     let measured = &run.measured;
-    assert_eq!((measured.planned, measured.outcomes.ok), (12_000, 12_000));
-    assert_eq!(measured.window.completed, 9_999, "X = µ, the first after a service time");
+    assert_eq!((measured.results.planned, measured.results.outcomes.ok), (12_000, 12_000));
+    assert_eq!(measured.results.completed, 9_999, "X = µ, the first after a service time");
     check_against_truth(&run, &plan, "overload");
     for p in [0.1, 0.5, 0.9, 0.99, 0.999, 1.0] {
         let expected = theory::overload_quantile(10.0, 1_200.0, 1_000.0, p);
-        let found = quantile(&measured.response_time.ok, p) as f64 / 1e9;
+        let found = quantile(&measured.results.response_time.ok, p) as f64 / 1e9;
         // One slot, one service, one bucket.
         let granularity = 1.0 / 1_200.0 + 0.001 + expected / 1_000.0;
         assert!((found - expected).abs() < granularity, "p {p}: {found} is not {expected}");
@@ -175,7 +175,11 @@ fn overload_is_awaited_to_its_end() {
     // client's lag.
     assert_eq!(measured.sched_lag.exact().max_ns, 0);
     assert!(quantile(&measured.connection_wait, 0.99) > 19 * SECOND / 10);
-    assert_eq!(measured.service_time.ok.exact().max_ns, 50 * MS, "what a closed loop would tell");
+    assert_eq!(
+        measured.results.service_time.ok.exact().max_ns,
+        50 * MS,
+        "what a closed loop would tell"
+    );
 }
 
 /// V8, with a drain that is too short: latency beyond it is reported as a bound.
@@ -189,14 +193,14 @@ fn overload_beyond_the_drain_is_censored() {
         load.timeout_ns = timeout_ns;
     });
     let run = run(world, &plan);
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     // Served by the end of the drain: 10,500 of 12,000, with 50 of the rest in flight.
     assert_eq!(outcomes.ok, 10_499);
     assert_eq!(outcomes.in_flight_at_end, 50);
     assert_eq!(outcomes.never_sent, 12_000 - 10_499 - 50);
     let end = run.start().after(10 * SECOND + timeout_ns);
     let ages = (10_499..12_000).map(|index| end.since(due_at(&run, &plan, index)));
-    check_ranges("ages", &run.measured.response_time.censored, ages);
+    check_ranges("ages", &run.measured.results.response_time.censored, ages);
     let lags = (10_549..12_000).map(|index| end.since(due_at(&run, &plan, index)));
     check_ranges("bounds of lags", &run.measured.send_lag.censored, lags);
     assert_eq!(run.truth.responded(), 10_499, "sockets close when the drain is over");
@@ -210,13 +214,13 @@ fn absurd_rates_end() {
             load.timeout_ns = SECOND;
         });
         let run = run(serving(MS), &plan);
-        let outcomes = run.measured.outcomes;
-        assert_eq!(run.measured.planned, 2 * rate);
+        let outcomes = run.measured.results.outcomes;
+        assert_eq!(run.measured.results.planned, 2 * rate);
         let responded = 3_000 * u64::from(connections);
         assert!(outcomes.ok + u64::from(connections) >= responded, "{outcomes:?}");
         assert!(outcomes.ok <= responded, "{outcomes:?}");
         assert_eq!(outcomes.never_sent, 2 * rate - outcomes.ok - outcomes.in_flight_at_end);
-        let ages = run.measured.response_time.censored.exact();
+        let ages = run.measured.results.response_time.censored.exact();
         // The oldest slot that was never sent was due just after those that were.
         assert!(ages.max_ns < 3 * SECOND && ages.min_ns > SECOND - MS, "{ages:?}");
         let mean = (ages.sum_ns / u128::from(ages.count)) as f64 / 1e9;
@@ -233,7 +237,7 @@ fn a_client_that_stops_reports_itself() {
     let plan = open(1_000, 1, 1_000).with_load(|load| load.duration_ns = Some(4 * SECOND));
     let run = run(world, &plan);
     let measured = &run.measured;
-    assert_eq!(measured.outcomes.ok, 4_000);
+    assert_eq!(measured.results.outcomes.ok, 4_000);
     // Slots due during the stop were sent at its end, and responses that arrived in it were read
     // then.
     let from = START.after(SECOND);
@@ -247,7 +251,7 @@ fn a_client_that_stops_reports_itself() {
         end if (from..until).contains(&end) && due < from => until.since(due),
         _ => lag(due) + MS,
     });
-    check_exact("response", &measured.response_time.ok, response);
+    check_exact("response", &measured.results.response_time.ok, response);
     for request in &run.truth.requests {
         assert_eq!(request.departed_at, Some(request.received_at.after(MS)));
     }
@@ -297,16 +301,20 @@ fn random_well_worlds_are_measured_exactly() {
         });
         let run = run(world, &plan);
         let what = format!("seed {seed}, {:?}", plan.load);
-        let not_ok = run.measured.outcomes.bad_response;
-        assert_eq!(run.measured.outcomes.ok + not_ok, run.measured.planned, "{what}");
+        let not_ok = run.measured.results.outcomes.bad_response;
+        assert_eq!(
+            run.measured.results.outcomes.ok + not_ok,
+            run.measured.results.planned,
+            "{what}"
+        );
         assert_eq!(run.measured.sched_lag.exact().max_ns, 0, "{what}");
-        let mut response = run.measured.response_time.ok.clone();
-        response.add(&run.measured.response_time.bad);
+        let mut response = run.measured.results.response_time.ok.clone();
+        response.add(&run.measured.results.response_time.bad);
         check_exact(&what, &response, true_response(&run, &plan));
-        let measured = run.measured.planned as usize;
+        let measured = run.measured.results.planned as usize;
         let sent_before = run.measured.sent.warmup as usize;
         let members = &run.truth.requests[sent_before..sent_before + measured];
-        check_exact(&what, &run.measured.service_time.ok, true_service(members));
+        check_exact(&what, &run.measured.results.service_time.ok, true_service(members));
     }
 }
 
@@ -330,7 +338,7 @@ fn a_warm_up_ends_when_the_load_is_steady() {
     let warmup_ns = phases.t0_ns - phases.start_ns;
     assert!((5 * SECOND..8 * SECOND).contains(&warmup_ns), "{warmup_ns}");
     assert!(!run.measured.is_unsettled);
-    assert_eq!(run.measured.planned, 1_000);
+    assert_eq!(run.measured.results.planned, 1_000);
     assert_eq!(run.measured.sent.warmup, 200 * (warmup_ns / SECOND));
     assert_eq!(run.measured.slices.len(), 30);
     let begins: Vec<i64> = run.measured.intervals.iter().map(|i| i.start_ns).collect();
@@ -348,5 +356,5 @@ fn a_load_that_never_settles_is_measured_and_reported() {
     let phases = &run.measured.workers[0];
     assert!(phases.t0_ns - phases.start_ns >= 8 * SECOND);
     assert!(run.measured.is_unsettled);
-    assert_eq!(run.measured.planned, 400);
+    assert_eq!(run.measured.results.planned, 400);
 }

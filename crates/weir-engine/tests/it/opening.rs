@@ -61,7 +61,7 @@ fn renewals_keep_to_the_rate_and_save_nothing_up() {
         assert!(pair[1] - pair[0] >= 10 * MS, "{times:?}");
     }
     assert!(times.iter().all(|at| at.is_multiple_of(10 * MS)), "slots are those of the plan");
-    assert_eq!(run.measured.outcomes.ok, 100);
+    assert_eq!(run.measured.results.outcomes.ok, 100);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_closed_loop_that_renews_each_connection_runs_at_the_rate_of_connects() {
     let connection = ConnectionPlan { requests: Some(1), ..plan.connection.clone() };
     let run = run(far(2 * MS), &Plan { connection, ..plan });
     let measured = &run.measured;
-    assert!((199..=220).contains(&measured.outcomes.ok), "{:?}", measured.outcomes);
+    assert!((199..=220).contains(&measured.results.outcomes.ok), "{:?}", measured.results.outcomes);
     // The first twenty were open before.
     let opened = measured.connect_window.count();
     assert!((198..=200).contains(&opened), "{opened}");
@@ -142,7 +142,7 @@ fn what_each_destination_did_adds_up() {
     let shares = &measured.destinations;
     assert_eq!(shares.len(), 2);
     let sum = |of: fn(&weir_result::DestinationCounts) -> u64| shares.iter().map(of).sum::<u64>();
-    let outcomes = measured.outcomes;
+    let outcomes = measured.results.outcomes;
     assert_eq!(sum(|share| share.ok), outcomes.ok);
     assert_eq!(sum(|share| share.bad_response), outcomes.bad_response);
     assert_eq!(sum(|share| share.transport_error), outcomes.transport_error);

@@ -85,7 +85,7 @@ fn check(plan: &Plan, division: &[Part], what: &str, world: impl Fn(u32) -> Worl
     let merged = weir_verdict::merge(&parts);
     let merged = merged.expect("parts of one run");
     assert_eq!(merged.accounting, whole.accounting, "{what}");
-    assert!(whole.accounting.planned > 0, "{what}: nothing was measured");
+    assert!(whole.results.planned > 0, "{what}: nothing was measured");
     assert_eq!(merged.latency, whole.latency, "{what}");
     assert_eq!(merged.throughput, whole.throughput, "{what}");
     // Each machine has a start of its own, and so a set-up of its own.
@@ -155,7 +155,7 @@ fn a_part_has_its_share_of_the_connections_and_of_the_rate() {
     let alone = Plan { threads: 1, ..open(1_000, 1, 10) };
     let planned = [0, 2].map(|number| {
         let world = World::well(Seed(1), SECOND);
-        measured(&plan, &alone, number, world).planned
+        measured(&plan, &alone, number, world).results.planned
     });
     assert_eq!(planned, [300, 200]);
 }

@@ -50,14 +50,14 @@ fn share_above(histogram: &Histogram, limit_s: f64) -> f64 {
 fn poisson_arrivals_are_mm1() {
     for rate in [500, 800] {
         let run = run(queue(rate), &long(poisson(rate, 1, 500, rate)));
-        assert_eq!(run.measured.outcomes.ok, run.measured.planned);
+        assert_eq!(run.measured.results.outcomes.ok, run.measured.results.planned);
         let arrival = rate as f64;
         check(&run, mean_s, theory::mm1_mean(arrival, 1_000.0));
         for p in [0.5, 0.9, 0.99] {
             let limit = theory::mm1_quantile(arrival, 1_000.0, p);
             check(&run, |slice| share_above(slice, limit), 1.0 - p);
         }
-        let p99 = quantile(&run.measured.response_time.ok, 0.99) as f64 / 1e9;
+        let p99 = quantile(&run.measured.results.response_time.ok, 0.99) as f64 / 1e9;
         let expected = theory::mm1_quantile(arrival, 1_000.0, 0.99);
         assert!((p99 / expected - 1.0).abs() < 0.15, "{p99} is not {expected}");
     }

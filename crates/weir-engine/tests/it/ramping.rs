@@ -71,9 +71,9 @@ fn a_connection_that_leaves_awaits_its_responses() {
     let stages = parse_connection_stages("100ms@c=8,300ms@c=1").expect("stages");
     let plan = ramping(&Plan::default(), stages);
     let run = run_job(serving(30 * MS), &job(&plan), 0, Nanos::MAX, None);
-    assert_eq!(run.measured.outcomes.ok, run.measured.planned);
+    assert_eq!(run.measured.results.outcomes.ok, run.measured.results.planned);
     assert_eq!((run.measured.connections.left, run.measured.connections.renewed), (7, 0));
-    assert!(run.measured.errors.is_empty());
+    assert!(run.measured.results.errors.is_empty());
 }
 
 /// Random stages in random worlds with all kinds of faults.
@@ -101,7 +101,7 @@ fn stages_of_connections_add_up_in_wild_worlds() {
         check_stages(&plan, &run, &format!("seed {seed}"));
         let counts = &run.measured.connections;
         assert!(counts.left <= counts.joined + counts.requested, "seed {seed}: {counts:?}");
-        responded += run.measured.outcomes.ok;
+        responded += run.measured.results.outcomes.ok;
     }
     assert!(responded >= seeds, "{responded} responses in {seeds} runs say nothing");
 }
@@ -114,7 +114,7 @@ fn a_ramp_from_nothing_has_a_document() {
     let document = document(&plan, run.measured);
     assert_eq!(document.stages.len(), 1);
     assert_eq!(document.stages[0].load, "200 ms with 0 to 10 connections");
-    assert!(document.throughput.completed_interval.is_none());
+    assert!(document.results.completed_interval.is_none());
     assert!(
         (900..=1_050).contains(&document.stages[0].results.outcomes.ok),
         "{}",

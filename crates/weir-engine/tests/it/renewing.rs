@@ -44,7 +44,11 @@ fn by_socket(run: &Run) -> Vec<Vec<TrueRequest>> {
 /// Checks that all requests got a response and nothing failed.
 fn check_well(run: &Run, what: &str) {
     let measured = &run.measured;
-    assert_eq!(measured.outcomes.ok, measured.planned, "{what}: {:?}", measured.outcomes);
+    assert_eq!(
+        measured.results.outcomes.ok, measured.results.planned,
+        "{what}: {:?}",
+        measured.results.outcomes
+    );
     assert!(measured.connections.failures.is_empty(), "{what}: {:?}", measured.connections);
     assert!(measured.connections.renewed > 0, "{what}: {:?}", measured.connections);
     assert_eq!(measured.connections.closed_by_peer, 0, "{what}");
@@ -81,7 +85,12 @@ fn a_renewed_connection_takes_the_next_request_as_soon_as_it_is_up() {
             before.last().and_then(|last| last.delivered_at).expect("it got a response");
         assert_eq!(after[0].sent_at.since(responded), 200 * US, "nothing but the connect");
     }
-    check_all("service", &run.measured.service_time.ok, run.measured.outcomes.ok, MS);
+    check_all(
+        "service",
+        &run.measured.results.service_time.ok,
+        run.measured.results.outcomes.ok,
+        MS,
+    );
 }
 
 #[test]
@@ -98,14 +107,19 @@ fn a_request_that_waits_for_a_renewed_connection_counts_that_wait() {
     let waits = measured.connection_wait.exact();
     assert_eq!((waits.min_ns, waits.max_ns), (0, 99 * 3 * MS));
     check_all("the client's own lag", &measured.sched_lag, 100, 0);
-    check_all("service", &measured.service_time.ok, 100, MS);
+    check_all("service", &measured.results.service_time.ok, 100, MS);
 }
 
 #[test]
 fn an_old_connection_is_renewed_and_its_response_awaited() {
     let run = run(far(30 * MS, MS), &at_age(closed(4), 100 * MS));
     check_well(&run, "busy connections");
-    check_all("service", &run.measured.service_time.ok, run.measured.outcomes.ok, 30 * MS);
+    check_all(
+        "service",
+        &run.measured.results.service_time.ok,
+        run.measured.results.outcomes.ok,
+        30 * MS,
+    );
     for of in by_socket(&run) {
         // Sent at 0, 30, 60 and 90 ms of its life, and no more.
         assert!(of.len() <= 4, "{of:?}");
@@ -144,7 +158,7 @@ fn a_server_that_dies_meets_no_storm_of_renewals() {
     let plan = after_requests(closed(1), 2).with_load(|load| load.timeout_ns = 50 * MS);
     let run = run(world, &plan);
     let connections = &run.measured.connections;
-    assert!(run.measured.outcomes.timed_out > 0);
+    assert!(run.measured.results.outcomes.timed_out > 0);
     // Some 250 sockets of two requests each, then timeouts of 50 ms with growing waits between
     // them.
     assert!((245..265).contains(&connections.connects), "{connections:?}");

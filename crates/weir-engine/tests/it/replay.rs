@@ -88,8 +88,8 @@ fn replays_add_up_in_wild_worlds() {
         let run = run_job(World::wild(Seed(seed), SPAN_NS), &job, number, stop_at, None);
         // `run_job` checks the run, and this the sums over names.
         let names: u64 = run.measured.names.iter().map(|name| name.planned).sum();
-        assert_eq!(names, run.measured.planned, "seed {seed}");
-        responded += run.measured.outcomes.ok;
+        assert_eq!(names, run.measured.results.planned, "seed {seed}");
+        responded += run.measured.results.outcomes.ok;
     }
     assert!(responded >= seeds, "{responded} responses in {seeds} runs say nothing");
 }
@@ -105,7 +105,7 @@ fn a_replay_has_no_intervals() {
     let run = run_job(serving(SECOND / 10_000), &job, 0, Nanos::MAX, None);
     let found = |plan: &Plan| {
         let document = document(plan, run.measured.clone());
-        (document.throughput.completed_interval.is_some(), document.stationarity.is_empty())
+        (document.results.completed_interval.is_some(), document.stationarity.is_empty())
     };
     let list = Arc::clone(job.list.as_ref().expect("it has one"));
     plan.list = Some(weir_result::ListPlan {

@@ -59,14 +59,14 @@ fn every_slot_of_streams_has_one_row() {
     for plan in [plan(open(1_000, 1, 2)), plan(open(5_000, 1, 1)), plan(closed(2))] {
         let (run, rows) = run(bad_habits(), &plan);
         let sent = run.measured.sent;
-        let outcomes = run.measured.outcomes;
+        let outcomes = run.measured.results.outcomes;
         let what = format!("{:?}: {sent:?} {outcomes:?}", plan.load);
         assert!(sent.returned > 50 && sent.resent > 50, "{what}");
         let of = |phase| rows.iter().filter(move |row: &&RawRow| row.phase == phase);
         let count = |phase| of(phase).count() as u64;
         assert_eq!(count(SlotPhase::Warmup), sent.warmup, "{what}");
         assert_eq!(count(SlotPhase::Tail), sent.tail, "{what}");
-        assert_eq!(count(SlotPhase::Measured), run.measured.planned, "{what}");
+        assert_eq!(count(SlotPhase::Measured), run.measured.results.planned, "{what}");
         let mut classes = Outcomes::default();
         for row in of(SlotPhase::Measured) {
             match row.outcome {

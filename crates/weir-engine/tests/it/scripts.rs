@@ -64,7 +64,7 @@ fn calls(run: &Run, callback: Callback) -> u64 {
 
 fn check_well(run: &Run, what: &str) {
     assert_eq!(run.failure, None, "{what}");
-    assert_eq!(run.measured.outcomes.ok, run.measured.planned, "{what}");
+    assert_eq!(run.measured.results.outcomes.ok, run.measured.results.planned, "{what}");
     assert!(!run.measured.interrupted, "{what}");
 }
 
@@ -79,8 +79,8 @@ fn each_request_is_another_one() {
         assert_eq!(numbers(&run), (1..=all).collect::<Vec<_>>(), "{what}");
         let planned =
             if !plan.load.is_open_loop() { 1_000 * plan.load.connections.count() } else { 1_000 };
-        assert_eq!(run.measured.planned, u64::from(planned), "{what}");
-        check_all(&what, &run.measured.service_time.ok, planned.into(), MS);
+        assert_eq!(run.measured.results.planned, u64::from(planned), "{what}");
+        check_all(&what, &run.measured.results.service_time.ok, planned.into(), MS);
         assert_eq!(run.measured.script.as_ref().expect("a script").ran_dry, 0, "{what}");
     }
 }
@@ -96,8 +96,13 @@ end
         let what = format!("{:?}, {:?}", plan.load, plan.load.connections);
         let run = run_script(serving(MS / 2), &plan, NUMBERED);
         check_well(&run, &what);
-        assert!(run.measured.planned >= 1_000, "{what}");
-        check_all(&what, &run.measured.response_time.ok, run.measured.planned, MS / 2);
+        assert!(run.measured.results.planned >= 1_000, "{what}");
+        check_all(
+            &what,
+            &run.measured.results.response_time.ok,
+            run.measured.results.planned,
+            MS / 2,
+        );
         for request in &run.truth.requests {
             assert_eq!(request.number, Some(u64::from(request.conn.0) + 1), "{what}");
         }
@@ -109,7 +114,7 @@ fn delays_are_exact() {
     let script = "function delay() return 3 end";
     let run = run_script(serving(MS), &Plan { ..closed(2) }, script);
     check_well(&run, "rests");
-    assert_eq!(run.measured.planned, 2 * 250);
+    assert_eq!(run.measured.results.planned, 2 * 250);
     for conn in [0, 1].map(ConnId) {
         let requests = run.truth.requests.iter().filter(|request| request.conn == conn);
         for (index, request) in (0..).zip(requests) {
@@ -169,12 +174,12 @@ fn batches_are_timed_response_by_response() {
             let t1 = START.after(1_100 * MS);
             if !plan.load.is_open_loop() {
                 let measured = run.sent_between(t0, t1);
-                assert_eq!(run.measured.planned, measured.len() as u64, "{what}");
-                check_exact(&what, &run.measured.service_time.ok, true_service(&measured));
+                assert_eq!(run.measured.results.planned, measured.len() as u64, "{what}");
+                check_exact(&what, &run.measured.results.service_time.ok, true_service(&measured));
             } else {
                 let response = true_responses(&run, &plan, sizes);
-                assert_eq!(run.measured.planned, response.len() as u64, "{what}");
-                check_exact(&what, &run.measured.response_time.ok, response);
+                assert_eq!(run.measured.results.planned, response.len() as u64, "{what}");
+                check_exact(&what, &run.measured.results.response_time.ok, response);
             }
         }
     }
@@ -203,7 +208,7 @@ fn responses_are_shown_with_their_requests() {
                 let run = run_script(world, &plan, &(batching(sizes) + SHOWN));
                 let what = format!("{name}, {split:?}, {sizes}");
                 assert_eq!(run.failure, None, "{what}");
-                assert!(run.measured.outcomes.ok > 50, "{what}");
+                assert!(run.measured.results.outcomes.ok > 50, "{what}");
                 let responded = run.truth.requests.iter();
                 let responded = responded.filter(|request| request.delivered_at.is_some()).count();
                 assert_eq!(calls(&run, Callback::Response), responded as u64, "{what}");
@@ -225,7 +230,7 @@ end
     let run = run_script(serving(MS), &closed(1), CLOSING);
     check_well(&run, "closing");
     // The server leaves the close to the client, which waits 100 ms for it.
-    assert_eq!(run.measured.planned, 20);
+    assert_eq!(run.measured.results.planned, 20);
     assert_eq!(run.measured.connections.connects, 10);
     for request in &run.truth.requests {
         let number = request.number.expect("numbered");
@@ -241,10 +246,13 @@ fn a_server_that_closes_in_a_batch_leaves_the_rest_without_a_response() {
     world.server.responses.close_after = Some(2);
     let run = run_script(world, &closed(2), &batching("5"));
     assert_eq!(run.failure, None);
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     assert_eq!(outcomes.ok * 3, outcomes.transport_error * 2);
-    assert_eq!(run.measured.errors[&ErrorKind::ClosedBeforeAnswer], outcomes.transport_error);
-    assert_eq!(run.measured.planned, 2 * 500 * 5);
+    assert_eq!(
+        run.measured.results.errors[&ErrorKind::ClosedBeforeAnswer],
+        outcomes.transport_error
+    );
+    assert_eq!(run.measured.results.planned, 2 * 500 * 5);
     let dropped = run.truth.requests.iter().filter(|request| request.fate == Fate::Dropped);
     assert_eq!(dropped.count() as u64, outcomes.transport_error, "none is sent again");
 }
@@ -260,7 +268,7 @@ fn a_number_of_requests_is_measured_exactly_in_batches() {
             let what = format!("{requests} in {size}, {:?}", plan.load);
             let run = run_script(serving(MS), &plan, &batching(&size.to_string()));
             check_well(&run, &what);
-            assert_eq!(run.measured.planned, requests, "{what}");
+            assert_eq!(run.measured.results.planned, requests, "{what}");
             let whole = requests.div_ceil(size) * size;
             assert_eq!(run.truth.requests.len() as u64, whole, "{what}: whole strings only");
         }
@@ -283,7 +291,7 @@ fn delays_hold_across_reconnects() {
             assert_eq!(request.sent_at, sent_at, "{index}");
         }
     }
-    assert_eq!(run.measured.planned, 3 * 238);
+    assert_eq!(run.measured.results.planned, 3 * 238);
 }
 
 /// A connection that is closed during its delay begins a new delay, and the old one has no effect.
@@ -319,7 +327,7 @@ fn long_delays_are_not_the_end_of_a_number_of_requests() {
     let plan = plan.with_load(|load| load.connect_timeout_ns = SECOND);
     let run = run_script(serving(MS), &plan, "function delay() return 60000 end");
     check_well(&run, "long rests");
-    assert_eq!((run.measured.planned, run.measured.outcomes.ok), (3, 3));
+    assert_eq!((run.measured.results.planned, run.measured.results.outcomes.ok), (3, 3));
 }
 
 #[test]
@@ -335,7 +343,7 @@ end
         world.faults.reset_all_at = vec![START.after(75 * MS - 10 * US)];
         let run = run_script(world, &open(20, 1, conns), OPENED);
         check_well(&run, "made again");
-        check_all("response", &run.measured.response_time.ok, 20, MS);
+        check_all("response", &run.measured.results.response_time.ok, 20, MS);
         assert_eq!(calls(&run, Callback::Request), run.truth.requests.len() as u64 + 1);
         for request in &run.truth.requests {
             assert_eq!(request.number, Some(u64::from(request.generation) + 1));
@@ -387,7 +395,7 @@ fn a_slow_script_is_not_charged_to_the_server() {
             check_well(&run, &what);
             let t1 = run.start().after(SECOND);
             let members = run.sent_between(run.start(), t1);
-            check_exact(&what, &run.measured.service_time.ok, true_service(&members));
+            check_exact(&what, &run.measured.results.service_time.ok, true_service(&members));
         }
     }
 }
@@ -421,7 +429,7 @@ fn a_script_that_stops_ends_the_window_there() {
             // `delay()` is called before each request, and the hundredth request is never sent.
             let sent = if name == "delay" { 99 } else { 100 };
             assert_eq!(run.truth.requests.len(), sent, "{what}");
-            assert_eq!(run.measured.planned, sent as u64, "{what}");
+            assert_eq!(run.measured.results.planned, sent as u64, "{what}");
             assert_eq!(run.measured.sent.tail, 0, "{what}");
             let last = run.truth.requests.last().expect("requests were sent");
             let stopped_at = match name {
@@ -451,7 +459,7 @@ fn a_script_that_stops_may_return_nothing() {
             assert_eq!(run.failure, None, "{what}");
             assert_eq!(run.measured.script.as_ref().expect("a script").stopped, 1, "{what}");
             assert_eq!(run.truth.requests.len(), 99, "{what}");
-            assert_eq!(run.measured.planned, 99, "{what}");
+            assert_eq!(run.measured.results.planned, 99, "{what}");
         }
     }
 }
@@ -465,7 +473,12 @@ fn no_response_is_shown_after_a_stop() {
         let run = run_script(serving(MS), &plan, &(batching("4") + shown));
         let calls = run.measured.script.as_ref().expect("a script").callbacks[&Callback::Response];
         assert_eq!(calls.calls, 2, "{:?}", plan.load);
-        assert!(run.measured.outcomes.ok >= 4, "{:?}: {:?}", plan.load, run.measured.outcomes);
+        assert!(
+            run.measured.results.outcomes.ok >= 4,
+            "{:?}: {:?}",
+            plan.load,
+            run.measured.results.outcomes
+        );
         assert_eq!(run.failure, None);
     }
 }
@@ -504,7 +517,7 @@ fn a_callback_that_fails_ends_the_run_in_order() {
             assert_eq!((usage.stopped, run.measured.interrupted), (1, false), "{what}");
             let end = Nanos(run.measured.workers[0].drained_ns);
             assert!(end < START.after(SECOND / 2), "{what}: it ended at {end}");
-            assert_eq!(run.measured.outcomes.transport_error, 0, "{what}");
+            assert_eq!(run.measured.results.outcomes.transport_error, 0, "{what}");
         }
     }
 }
@@ -526,7 +539,7 @@ fn an_end_between_the_slots_of_a_batch_is_accounted_for() {
                      if shown == {at} then {ending} end end"
                 );
                 let run = run_script(serving(MS), &plan, &(batching("4, 1, 7") + &shown));
-                let outcomes = run.measured.outcomes;
+                let outcomes = run.measured.results.outcomes;
                 assert_eq!(outcomes.transport_error + outcomes.never_sent, 0, "{what}");
                 let t1 = Nanos(run.measured.workers[0].t1_ns);
                 assert!(run.truth.requests.iter().all(|request| request.sent_at < t1), "{what}");
@@ -557,8 +570,8 @@ fn late_responses_are_taken_and_counted() {
         // end.
         let run = run_job(world.clone(), &late(&plan), 0, Nanos::MAX, None);
         let what = format!("{:?}, {}", plan.load, plan.load.pipeline);
-        let outcomes = run.measured.outcomes;
-        assert_eq!(outcomes.ok + outcomes.in_flight_at_end, run.measured.planned, "{what}");
+        let outcomes = run.measured.results.outcomes;
+        assert_eq!(outcomes.ok + outcomes.in_flight_at_end, run.measured.results.planned, "{what}");
         assert_eq!(
             run.measured.connections.connects,
             u64::from(plan.load.connections.count()),
@@ -575,7 +588,7 @@ fn late_responses_are_taken_and_counted() {
         assert_eq!(run.measured.overdue, overdue.count() as u64, "{what}");
         let mut responded = members.clone();
         responded.retain(|request| request.delivered_at.is_some_and(|at| at <= end));
-        check_exact(&what, &run.measured.service_time.ok, true_service(&responded));
+        check_exact(&what, &run.measured.results.service_time.ok, true_service(&responded));
     }
 }
 
@@ -585,9 +598,9 @@ fn a_response_that_never_comes_is_overdue_once() {
     world.server.black_hole_from = Some(Nanos::ZERO);
     let plan = closed(4).with_load(|load| load.timeout_ns = 100 * MS);
     let run = run_job(world, &late(&plan), 0, Nanos::MAX, None);
-    assert_eq!((run.measured.planned, run.measured.overdue), (4, 4));
-    assert_eq!(run.measured.outcomes.in_flight_at_end, 4);
-    check_all("ages", &run.measured.response_time.censored, 4, 1_100 * MS);
+    assert_eq!((run.measured.results.planned, run.measured.overdue), (4, 4));
+    assert_eq!(run.measured.results.outcomes.in_flight_at_end, 4);
+    check_all("ages", &run.measured.results.response_time.censored, 4, 1_100 * MS);
 }
 
 #[test]
@@ -608,10 +621,10 @@ fn rates_are_sampled_and_batches_timed() {
     assert_eq!(rates.len(), 10, "{rates:?}");
     assert!(rates[..3].iter().all(|rate| *rate == 0), "{rates:?}");
     assert!(rates[3..].iter().all(|rate| about(2_000, *rate)), "{rates:?}");
-    assert_eq!(run.measured.batch_time.count(), run.measured.planned);
+    assert_eq!(run.measured.batch_time.count(), run.measured.results.planned);
 
     let mut script = script(&batching("5"));
     let run = run_job(serving(MS), &late(&closed(2)), 0, Nanos::MAX, Some(&mut script));
     check_well(&run, "batches");
-    check_all("batch", &run.measured.batch_time, run.measured.planned / 5, 5 * MS);
+    check_all("batch", &run.measured.batch_time, run.measured.results.planned / 5, 5 * MS);
 }

@@ -13,7 +13,7 @@ use weir_io::{Endpoint, Nanos};
 use weir_result::histogram::{bucket_of, highest_in};
 use weir_result::{
     Arrivals, Document, DocumentParts, DueTimes, Histogram, IoEngine, Load, Measurements, Plan,
-    Rate, Sent, StampChoice,
+    Rate, ResultCounts, Sent, StampChoice,
 };
 use weir_script::{Main, Mode, Options, WorkerState};
 use weir_sim::{Fate, Law, Server, Sim, TrueRequest, Truth, World};
@@ -165,14 +165,19 @@ pub(crate) fn document(plan: &Plan, measurements: Measurements) -> Document {
 
 /// Checks the invariants of every run: nothing is lost, and nothing is counted twice.
 fn check_conservation(run: &Run, seed: u64) {
-    let Measurements { outcomes, status, errors, response_time, service_time, .. } = &run.measured;
+    let ResultCounts { outcomes, status, errors, response_time, service_time, .. } =
+        &run.measured.results;
     let equal = |what: &str, left: u64, right: u64| {
         let Run { measured, failure, .. } = run;
-        assert_eq!(left, right, "seed {seed}: {what}: {:?}, {failure:?}", measured.outcomes);
+        assert_eq!(
+            left, right,
+            "seed {seed}: {what}: {:?}, {failure:?}",
+            measured.results.outcomes
+        );
     };
     let unresolved = outcomes.timed_out + outcomes.in_flight_at_end;
     let responded = outcomes.ok + outcomes.bad_response;
-    equal("classes and plan", outcomes.total(), run.measured.planned);
+    equal("classes and plan", outcomes.total(), run.measured.results.planned);
     equal("status codes", status.values().sum(), responded);
     equal("errors by kind", errors.values().sum(), outcomes.transport_error);
     equal("ok times", response_time.ok.count(), outcomes.ok);
@@ -209,8 +214,9 @@ fn check_conservation(run: &Run, seed: u64) {
 
 /// Checks the client's measurements of itself against its other results.
 fn check_evidence(run: &Run, seed: u64) {
-    let Measurements { outcomes, occupancy, departures, stamped, slices, window, .. } =
+    let Measurements { results, occupancy, departures, stamped, slices, window, .. } =
         &run.measured;
+    let outcomes = &results.outcomes;
     let equal = |what: &str, left: u64, right: u64| {
         assert_eq!(left, right, "seed {seed}: {what}: {outcomes:?}");
     };
@@ -234,8 +240,8 @@ fn check_evidence(run: &Run, seed: u64) {
     assert_eq!(whole, sum(&stamped.unlagged), "seed {seed}: {outcomes:?}");
     let counted = |of: fn(&weir_result::Slice) -> u64| slices.iter().map(of).sum::<u64>();
     equal("sent over slices", counted(|slice| slice.sent), window.sent);
-    equal("completed over slices", counted(|slice| slice.completed), window.completed);
-    equal("good over slices", counted(|slice| slice.good), window.good);
+    equal("completed over slices", counted(|slice| slice.completed), results.completed);
+    equal("good over slices", counted(|slice| slice.good), results.good);
 }
 
 /// Returns percentile `p`, in `[0, 1]`: the upper edge of its bucket, or the greatest value.

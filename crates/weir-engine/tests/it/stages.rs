@@ -61,10 +61,10 @@ pub(crate) fn check_stages(plan: &Plan, run: &Run, what: &str) {
             assert_eq!(sent, expected, "{what}");
         }
     }
-    assert_eq!(sum, run.measured.outcomes, "{what}");
-    assert_eq!(planned, run.measured.planned, "{what}");
-    let window = run.measured.window;
-    assert_eq!((completed, good), (window.completed, window.good), "{what}");
+    assert_eq!(sum, run.measured.results.outcomes, "{what}");
+    assert_eq!(planned, run.measured.results.planned, "{what}");
+    let results = &run.measured.results;
+    assert_eq!((completed, good), (results.completed, results.good), "{what}");
 }
 
 /// Random stages in random worlds with all kinds of faults.
@@ -96,7 +96,7 @@ fn stages_add_up_in_wild_worlds() {
         let plan = staged(&plan, stages, arrivals);
         let run = run_job(World::wild(Seed(seed), SPAN_NS), &job(&plan), number, stop_at, None);
         check_stages(&plan, &run, &format!("seed {seed}"));
-        responded += run.measured.outcomes.ok;
+        responded += run.measured.results.outcomes.ok;
     }
     assert!(responded >= seeds, "{responded} responses in {seeds} runs say nothing");
 }

@@ -38,8 +38,8 @@ fn open_loop_shows_the_stall_curve() {
     for (utilisation, service_ns, row) in table {
         let plan = open(2_000, 1, 4_000).with_load(|load| load.duration_ns = Some(30 * SECOND));
         let run = run(stalled(service_ns), &plan);
-        let response = &run.measured.response_time.ok;
-        assert_eq!(run.measured.outcomes.ok, 60_000);
+        let response = &run.measured.results.response_time.ok;
+        assert_eq!(run.measured.results.outcomes.ok, 60_000);
         check_exact("response", response, true_response(&run, &plan));
         let curve = StallCurve { base_s: 0.0005, stall_s: 1.4, window_s: 30.0, utilisation };
         for (p, printed) in [0.92, 0.95, 0.98, 0.99, 0.999, 0.9999].into_iter().zip(row) {
@@ -65,8 +65,8 @@ fn open_loop_shows_the_stall_curve() {
 fn service_time_hides_the_stall_and_response_time_does_not() {
     let plan = open(2_000, 1, 100).with_load(|load| load.duration_ns = Some(30 * SECOND));
     let run = run(stalled(0), &plan);
-    let response = &run.measured.response_time.ok;
-    let service = &run.measured.service_time.ok;
+    let response = &run.measured.results.response_time.ok;
+    let service = &run.measured.results.service_time.ok;
     check_exact("response", response, true_response(&run, &plan));
     assert!(quantile(service, 0.99) < 501 * US);
     let p999 = quantile(service, 0.999);
@@ -84,7 +84,7 @@ fn service_time_hides_the_stall_and_response_time_does_not() {
 fn closed_loop_shows_one_slow_request_per_connection() {
     let plan = closed(20).with_load(|load| load.duration_ns = Some(30 * SECOND));
     let run = run(stalled(0), &plan);
-    let service = &run.measured.service_time.ok;
+    let service = &run.measured.results.service_time.ok;
     let slow: u64 = service
         .buckets()
         .filter(|(bucket, _)| weir_result::histogram::lowest_in(*bucket) > SECOND)
@@ -104,7 +104,7 @@ fn half_the_time_stalled_gives_the_rule_of_thumb() {
     world.server.stalls = vec![Pause::new(START.after(2 * SECOND), 5 * SECOND)];
     let plan = open(1_000, 1, 6_000).with_load(|load| load.duration_ns = Some(10 * SECOND));
     let run = run(world, &plan);
-    let response = &run.measured.response_time.ok;
+    let response = &run.measured.results.response_time.ok;
     for (p, expected_s) in [(0.9, 4.0), (0.75, 2.5), (1.0, 5.0)] {
         let found = quantile(response, p) as f64 / 1e9;
         assert!((found - expected_s).abs() < 0.002 + found / 1_000.0, "{p}: {found}");
@@ -121,8 +121,11 @@ fn a_stall_over_the_end_is_seen_whole() {
         let plan =
             open(1_000, 1, connections).with_load(|load| load.duration_ns = Some(10 * SECOND));
         let run = run(world.clone(), &plan);
-        let response = &run.measured.response_time.ok;
-        assert_eq!((run.measured.planned, run.measured.outcomes.ok), (10_000, 10_000));
+        let response = &run.measured.results.response_time.ok;
+        assert_eq!(
+            (run.measured.results.planned, run.measured.results.outcomes.ok),
+            (10_000, 10_000)
+        );
         check_exact("response", response, true_response(&run, &plan));
         for p in [0.91, 0.95, 0.99, 0.999] {
             let expected = theory::end_stall_quantile(10.0, 2.0, p).expect("a delayed slot");
@@ -145,9 +148,9 @@ fn a_stall_beyond_the_drain_is_censored() {
         load.timeout_ns = SECOND;
     });
     let run = run(world, &plan);
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     assert_eq!((outcomes.ok, outcomes.timed_out + outcomes.in_flight_at_end), (1_000, 1_000));
-    check_all("ages", &run.measured.response_time.censored, 1_000, SECOND);
+    check_all("ages", &run.measured.results.response_time.censored, 1_000, SECOND);
 }
 
 /// Stalls between slots and inside them, of any length: results always equal the truth.
@@ -160,6 +163,6 @@ fn every_stall_is_measured_exactly() {
             vec![Pause::new(from, index * 3_111 * US), Pause::new(Nanos(900 * MS), 50 * MS)];
         let plan = open(1_000, 1, 200);
         let run = run(world, &plan);
-        check_exact("response", &run.measured.response_time.ok, true_response(&run, &plan));
+        check_exact("response", &run.measured.results.response_time.ok, true_response(&run, &plan));
     }
 }

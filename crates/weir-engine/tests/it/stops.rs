@@ -131,7 +131,7 @@ fn outcome(document: &Document, id: &str) -> RuleOutcome {
 
 /// Returns the percentiles that the stops moved and that are not marked, with both values.
 fn unmarked(stopped: &Document, truth: &Document) -> Vec<(f64, u64, u64, Bound)> {
-    let times = |document: &Document| document.latency.response_time.headline().clone();
+    let times = |document: &Document| document.results.response_time.headline().clone();
     let found = times(stopped);
     let true_times = times(truth);
     let moved = PERCENTILES.into_iter().filter_map(|p| {

@@ -36,8 +36,8 @@ fn streams_are_measured_exactly() {
     let habits = Habits { service: Law::Exponential { mean_ns: 2 * MS }, ..Habits::default() };
     let plan = with_streams(open(2_000, 1, 3), 20);
     let (run, counts) = run(World::default(), habits.clone(), &plan);
-    assert_eq!(run.measured.outcomes.ok, 2_000);
-    check_exact("response", &run.measured.response_time.ok, true_response(&run, &plan));
+    assert_eq!(run.measured.results.outcomes.ok, 2_000);
+    check_exact("response", &run.measured.results.response_time.ok, true_response(&run, &plan));
     check_all("client's lag", &run.measured.sched_lag, 2_000, 0);
     assert_eq!(counts.processed, run.measured.sent.total());
 
@@ -45,9 +45,13 @@ fn streams_are_measured_exactly() {
     let (run, _) = self::run(World::default(), habits, &plan);
     let t1 = run.start().after(SECOND);
     let sent = run.sent_between(run.start(), t1);
-    check_exact("service", &run.measured.service_time.ok, true_service(&sent));
+    check_exact("service", &run.measured.results.service_time.ok, true_service(&sent));
     // 20 streams of 4 ms each.
-    assert!((4_500..5_500).contains(&run.measured.outcomes.ok), "{:?}", run.measured.outcomes);
+    assert!(
+        (4_500..5_500).contains(&run.measured.results.outcomes.ok),
+        "{:?}",
+        run.measured.results.outcomes
+    );
 }
 
 #[test]
@@ -55,7 +59,7 @@ fn the_first_byte_is_that_of_the_stream() {
     let plan = with_streams(open(1_000, 1, 1), 20);
     let (run, _) = run(World::default(), Habits::default(), &plan);
     check_all("first byte", &run.measured.first_byte, 1_000, MS);
-    check_all("response", &run.measured.response_time.ok, 1_000, 2 * MS);
+    check_all("response", &run.measured.results.response_time.ok, 1_000, 2 * MS);
 }
 
 #[test]
@@ -64,7 +68,7 @@ fn waiting_for_the_servers_limit_is_no_lag() {
     let habits = Habits { limits: vec![1, 3], ..Habits::default() };
     let plan = with_streams(open(400, 1, 1), 8);
     let (run, _) = run(World::default(), habits.clone(), &plan);
-    assert_eq!(run.measured.outcomes.ok, 400);
+    assert_eq!(run.measured.results.outcomes.ok, 400);
     check_all("client's lag", &run.measured.sched_lag, 400, 0);
     let plan = with_streams(open(1_000, 1, 1), 8);
     let (run, _) = self::run(World::default(), Habits { limits: vec![1], ..habits }, &plan);
@@ -79,13 +83,13 @@ fn a_returned_request_keeps_its_slot() {
     for plan in [with_streams(open(1_000, 1, 2), 20), with_streams(closed(2), 10)] {
         let (run, counts) = run(World::default(), habits.clone(), &plan);
         let sent = run.measured.sent;
-        let outcomes = run.measured.outcomes;
+        let outcomes = run.measured.results.outcomes;
         let what = format!("{:?}: {sent:?}, {outcomes:?}, {counts:?}", plan.load);
         assert_eq!(sent.returned, counts.returned, "{what}");
         assert_eq!(sent.total() - sent.returned, counts.processed, "{what}");
         assert!(sent.returned > 100, "{what}");
         // One in 625 is returned four times.
-        let returned = run.measured.errors.get(&ErrorKind::Protocol("returned")).copied();
+        let returned = run.measured.results.errors.get(&ErrorKind::Protocol("returned")).copied();
         assert_eq!(returned.unwrap_or(0), outcomes.transport_error, "{what}");
         assert!(outcomes.transport_error < outcomes.ok / 200, "{what}");
         assert_eq!(outcomes.ok + outcomes.transport_error, outcomes.total(), "{what}");
@@ -97,7 +101,10 @@ fn a_returned_request_keeps_its_slot() {
 fn a_request_that_is_always_returned_fails_after_four_sends() {
     let habits = Habits { returned: 1.0, ..Habits::default() };
     let (run, counts) = run(World::default(), habits, &with_streams(open(100, 1, 2), 20));
-    assert_eq!(run.measured.errors, BTreeMap::from([(ErrorKind::Protocol("returned"), 100)]));
+    assert_eq!(
+        run.measured.results.errors,
+        BTreeMap::from([(ErrorKind::Protocol("returned"), 100)])
+    );
     let sent = run.measured.sent;
     assert_eq!((sent.measured, sent.resent, sent.returned), (100, 300, 400));
     assert_eq!((counts.processed, counts.returned), (0, 400));
@@ -108,22 +115,22 @@ fn a_timeout_cancels_one_stream() {
     let habits = Habits { swallowed: 0.1, ..Habits::default() };
     let plan = with_streams(open(1_000, 1, 1), 20).with_load(|load| load.timeout_ns = 20 * MS);
     let (run, counts) = run(World::default(), habits, &plan);
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     assert!((60..140).contains(&outcomes.timed_out), "{outcomes:?}");
     assert_eq!(outcomes.ok + outcomes.timed_out, 1_000);
     assert_eq!(counts.cancelled, outcomes.timed_out);
     assert_eq!((run.measured.connections.connects, run.truth.counts.connects), (1, 1));
     assert!(run.measured.connections.failures.is_empty());
-    check_all("ages", &run.measured.response_time.censored, outcomes.timed_out, 20 * MS);
+    check_all("ages", &run.measured.results.response_time.censored, outcomes.timed_out, 20 * MS);
 }
 
 #[test]
 fn a_stream_fails_alone() {
     let habits = Habits { failed: 0.1, ..Habits::default() };
     let (run, _) = run(World::default(), habits, &with_streams(open(1_000, 1, 1), 20));
-    let failed = run.measured.errors[&ErrorKind::Protocol("stream_reset_internal_error")];
+    let failed = run.measured.results.errors[&ErrorKind::Protocol("stream_reset_internal_error")];
     assert!((60..140).contains(&failed), "{failed}");
-    assert_eq!(run.measured.outcomes.ok + failed, 1_000);
+    assert_eq!(run.measured.results.outcomes.ok + failed, 1_000);
     assert_eq!(run.measured.connections.connects, 1);
 }
 
@@ -131,7 +138,7 @@ fn a_stream_fails_alone() {
 fn a_retiring_connection_is_renewed_after_its_responses() {
     let habits = Habits { retires: 0.02, ..Habits::default() };
     let (run, counts) = run(World::default(), habits, &with_streams(open(2_000, 1, 2), 20));
-    assert_eq!(run.measured.outcomes.ok, 2_000);
+    assert_eq!(run.measured.results.outcomes.ok, 2_000);
     let connections = &run.measured.connections;
     assert!(connections.renewed > 10 && connections.failures.is_empty(), "{connections:?}");
     assert_eq!(run.measured.sent.total() - run.measured.sent.returned, counts.processed);
@@ -212,7 +219,7 @@ fn wild_streams_conserve_every_slot() {
         let streams = run.truth.requests.len() as u64;
         assert!(streams <= sent.total(), "seed {seed}: {sent:?}, {counts:?}");
         assert!(counts.processed + counts.returned == streams, "seed {seed}: {counts:?}");
-        let outcomes = run.measured.outcomes;
+        let outcomes = run.measured.results.outcomes;
         for (what, count) in [
             ("ok", outcomes.ok),
             ("bad", outcomes.bad_response),

@@ -197,14 +197,17 @@ fn messages_are_measured_exactly() {
     let habits = Habits { service: Law::Exponential { mean_ns: 2 * MS }, ..Habits::default() };
     let plan = open(2_000, 1, 3);
     let (run, counts) = run(habits.clone(), &plan, 20, false);
-    assert_eq!((run.measured.outcomes.ok, run.measured.sent.total()), (2_000, counts.messages));
-    check_exact("response", &run.measured.response_time.ok, true_response(&run, &plan));
+    assert_eq!(
+        (run.measured.results.outcomes.ok, run.measured.sent.total()),
+        (2_000, counts.messages)
+    );
+    check_exact("response", &run.measured.results.response_time.ok, true_response(&run, &plan));
     check_all("client's lag", &run.measured.sched_lag, 2_000, 0);
     assert_eq!(counts.pongs, 3, "each connection has answered a Ping");
 
     let (run, _) = self::run(habits, &closed(2), 1, false);
     let sent = run.sent_between(run.start(), run.start().after(SECOND));
-    check_exact("service", &run.measured.service_time.ok, true_service(&sent));
+    check_exact("service", &run.measured.results.service_time.ok, true_service(&sent));
 }
 
 #[test]
@@ -212,15 +215,15 @@ fn the_upgrade_is_the_opening_exchange() {
     let habits = Habits { upgrade_ns: 7 * MS, ..Habits::default() };
     let (run, _) = run(habits, &open(1_000, 1, 2), 4, false);
     check_all("opening", &run.measured.opening, 2, 7 * MS);
-    check_all("response", &run.measured.response_time.ok, 1_000, 2 * MS);
+    check_all("response", &run.measured.results.response_time.ok, 1_000, 2 * MS);
 }
 
 #[test]
 fn pushed_messages_are_no_echoes() {
     let habits = Habits { pushed: 0.3, ..Habits::default() };
     let (run, counts) = run(habits, &open(1_000, 1, 2), 4, true);
-    assert_eq!(run.measured.outcomes.ok, 1_000);
-    check_all("response", &run.measured.response_time.ok, 1_000, 2 * MS);
+    assert_eq!(run.measured.results.outcomes.ok, 1_000);
+    check_all("response", &run.measured.results.response_time.ok, 1_000, 2 * MS);
     let connections = &run.measured.connections;
     assert!(counts.pushed > 200, "{counts:?}");
     // The last of them arrive after the end.
@@ -261,14 +264,14 @@ fn a_lost_echo_is_a_timeout() {
     let plan = open(1_000, 1, 8).with_load(|load| load.timeout_ns = 20 * MS);
     for depth in [1, 4] {
         let (run, counts) = run(habits.clone(), &plan, depth, false);
-        let outcomes = run.measured.outcomes;
+        let outcomes = run.measured.results.outcomes;
         assert_eq!(outcomes.ok + outcomes.timed_out, 1_000, "{outcomes:?}");
         let connections = &run.measured.connections;
         assert!(outcomes.timed_out >= counts.swallowed && counts.swallowed > 5, "{outcomes:?}");
         if depth == 1 {
             assert_eq!(outcomes.timed_out, counts.swallowed, "{counts:?}");
             assert_eq!(connections.renewed, counts.swallowed, "{connections:?}");
-            check_all("service", &run.measured.service_time.ok, outcomes.ok, 2 * MS);
+            check_all("service", &run.measured.results.service_time.ok, outcomes.ok, 2 * MS);
         }
         assert!(connections.failures.is_empty(), "{connections:?}");
     }
@@ -279,8 +282,8 @@ fn close_frames_end_messages_and_connections() {
     let habits = Habits { closes: 0.01, ..Habits::default() };
     for depth in [1, 8] {
         let (run, counts) = run(habits.clone(), &open(2_000, 1, 2), depth, false);
-        let outcomes = run.measured.outcomes;
-        let closed = run.measured.errors.get(&ErrorKind::Protocol("closed_1001")).copied();
+        let outcomes = run.measured.results.outcomes;
+        let closed = run.measured.results.errors.get(&ErrorKind::Protocol("closed_1001")).copied();
         assert_eq!(outcomes.ok + closed.unwrap_or(0), 2_000, "{outcomes:?} {counts:?}");
         let connections = &run.measured.connections;
         assert_eq!(

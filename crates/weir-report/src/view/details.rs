@@ -1,6 +1,6 @@
 //! The details below the latencies: requests, status codes, errors, connections, notes.
 
-use weir_result::document::{Accounting, DestinationSection};
+use weir_result::document::{DestinationSection, Results};
 use weir_result::{Document, StampChoice, errno};
 use weir_text::units;
 
@@ -8,16 +8,16 @@ use super::{Block, Detail, Fact, Form, Line, Tone, connections, expectations, se
 
 pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     let verbose = detail.verbose;
-    let accounting = &document.accounting;
+    let results = &document.results;
     let mut blocks = Vec::new();
-    if verbose || document.failed() > 0 {
-        blocks.push(conservation(accounting));
+    if verbose || results.failed() > 0 {
+        blocks.push(conservation(results));
         blocks.extend(shed(document));
     }
     blocks.extend(grpc_statuses(document));
     blocks.extend(status_codes(document));
     blocks.extend(expectations::blocks(document));
-    blocks.extend(errors(accounting));
+    blocks.extend(errors(results));
     if verbose {
         blocks.extend(first_byte(document));
     }
@@ -34,30 +34,31 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
 }
 
 /// Failure classes with a count above 0, under their names in reports.
-pub(super) fn failures(accounting: &Accounting) -> Vec<(&'static str, u64)> {
-    let classes = [
-        ("bad responses", accounting.bad_response),
-        ("errors", accounting.transport_error),
-        ("timed out", accounting.timed_out),
-        ("in flight", accounting.in_flight_at_end),
-        ("never sent", accounting.never_sent),
-    ];
-    classes.into_iter().filter(|(_, count)| *count > 0).collect()
+pub(super) fn failures(results: &Results) -> Vec<(String, u64)> {
+    let words = |class: &str| match class {
+        "bad_response" => "bad responses".to_owned(),
+        "transport_error" => "errors".to_owned(),
+        "in_flight_at_end" => "in flight".to_owned(),
+        class => class.replace('_', " "),
+    };
+    let failed = results.outcomes.classes().into_iter().skip(1);
+    let failed = failed.filter(|(_, count)| *count > 0);
+    failed.map(|(class, count)| (words(class), count)).collect()
 }
 
 /// Formats `10 planned = 9 ok + 1 timed out`: every class with a count above 0.
-fn conservation(accounting: &Accounting) -> Block {
+fn conservation(results: &Results) -> Block {
     let class = |count, name: &str| Fact::named(&units::count(count), name);
-    let mut facts = vec![class(accounting.planned, "planned"), class(accounting.ok, "ok")];
-    let failed = failures(accounting).into_iter();
-    facts.extend(failed.map(|(name, count)| class(count, name).toned(Tone::Bad)));
+    let mut facts = vec![class(results.planned, "planned"), class(results.outcomes.ok, "ok")];
+    let failed = failures(results).into_iter();
+    facts.extend(failed.map(|(name, count)| class(count, &name).toned(Tone::Bad)));
     Block::entry("Requests", vec![Line { form: Form::Sum, facts }])
 }
 
 /// The part of the requests never sent that was shed.
 fn shed(document: &Document) -> Option<Block> {
-    let shed = document.accounting.shed;
-    let never_sent = document.accounting.never_sent;
+    let shed = document.results.outcomes.shed;
+    let never_sent = document.results.outcomes.never_sent;
     let most = units::count(document.plan.load.in_flight_max?.into());
     let of_all = format!("{} of {} never sent", units::count(shed), units::count(never_sent));
     let text = format!("{of_all}: due while {most} requests were in flight");
@@ -66,20 +67,20 @@ fn shed(document: &Document) -> Option<Block> {
 
 /// Status codes. With expectations, a code alone is neither good nor bad.
 fn status_codes(document: &Document) -> Option<Block> {
-    let accounting = &document.accounting;
+    let results = &document.results;
     let plan = &document.plan;
     let fact = |(code, count): (&u16, &u64)| {
         let is_plain = plan.expect.is_some() || plan.success.accepts(*code);
         let tone = if is_plain { Tone::Plain } else { Tone::Bad };
         Fact::error(&code.to_string(), *count).toned(tone)
     };
-    let codes: Vec<Fact> = accounting.status.iter().map(fact).collect();
+    let codes: Vec<Fact> = results.status.iter().map(fact).collect();
     (!codes.is_empty()).then(|| Block::facts("Status codes", codes))
 }
 
 /// Statuses of calls of gRPC, OK first. With expectations of others none is good or bad by itself.
 fn grpc_statuses(document: &Document) -> Option<Block> {
-    let mut counts: Vec<(&String, &u64)> = document.accounting.grpc_status.iter().collect();
+    let mut counts: Vec<(&String, &u64)> = document.results.grpc_status.iter().collect();
     counts.sort_by_key(|(name, _)| *name != "OK");
     let expects_ok = document.plan.expect.as_ref().is_none_or(|expect| {
         let is_of_ok = |text: &String| matches!(text.as_str(), "grpc-status=0" | "grpc-status=OK");
@@ -94,9 +95,9 @@ fn grpc_statuses(document: &Document) -> Option<Block> {
 }
 
 /// Errors by kind: `closed before response`, `ECONNRESET (connection reset by peer)`.
-fn errors(accounting: &Accounting) -> Option<Block> {
-    let mut errors: Vec<Fact> = Fact::errors([("timed out", accounting.timed_out)]).collect();
-    errors.extend(accounting.errors.iter().map(|(kind, count)| match errno::text_of_name(kind) {
+fn errors(results: &Results) -> Option<Block> {
+    let mut errors: Vec<Fact> = Fact::errors([("timed out", results.outcomes.timed_out)]).collect();
+    errors.extend(results.errors.iter().map(|(kind, count)| match errno::text_of_name(kind) {
         Some(text) => Fact::error(&format!("{kind} ({text})"), *count),
         None => Fact::error(&kind.replace('_', " ").replace("answer", "response"), *count),
     }));
@@ -188,7 +189,7 @@ fn notes(document: &Document, verdict: bool) -> Vec<String> {
     let shared_host = document.verdict.rules.iter().find(|rule| rule.id == "shared-host");
     let texts = of_run.chain(shared_host.map(|rule| &rule.text));
     let mut notes: Vec<String> = texts.cloned().collect();
-    if !document.plan.load.is_open_loop() && document.responses() > 0 {
+    if !document.plan.load.is_open_loop() && document.results.responses() > 0 {
         notes.push(CLOSED_LOOP.to_owned());
     }
     let has_streams = document.occupancy.is_some_and(|occupancy| occupancy.capacity_ns > 0);

@@ -9,8 +9,9 @@ use super::{Block, Fact, Line};
 
 /// Builds the lines; none if no expectation was missed.
 pub(super) fn blocks(document: &Document) -> Option<Block> {
+    let results = &document.results;
     let accounting = &document.accounting;
-    let lines = accounting.missed.iter().map(|(kind, count)| line(accounting, kind, *count));
+    let lines = results.missed.iter().map(|(kind, count)| line(accounting, kind, *count));
     let lines: Vec<Line> = lines.collect();
     let title = if document.plan.expect.is_some() { "Expectations" } else { "Failed streams" };
     (!lines.is_empty()).then(|| Block::entry(title, lines))

@@ -18,10 +18,10 @@ pub(super) fn of(document: &Document) -> Vec<Entry> {
     };
     let rate = throughput::main(document).map(|fact| entry("Throughput", fact));
     let mut highlights: Vec<Entry> = rate.into_iter().collect();
-    if document.accounting.ok > 0 {
+    if document.results.outcomes.ok > 0 {
         let (name, metric) = percentiles::of_load(document)[0];
         // Requests that the limit in flight shed say nothing about a time.
-        let is_shed = document.accounting.shed > 0;
+        let is_shed = document.results.outcomes.shed > 0;
         let name = if is_shed { format!("{name}, ok only") } else { name.to_owned() };
         let times = times(if is_shed { &metric.ok } else { metric.headline() }).into_iter();
         highlights.extend(times.map(|(label, cell)| {
@@ -36,15 +36,15 @@ pub(super) fn of(document: &Document) -> Vec<Entry> {
 /// Returns the share of failures among the requests that were sent, as in the line `Target`, and
 /// the share of the planned ones that were never sent, as in the line `Load`.
 fn failures(document: &Document) -> impl Iterator<Item = (&'static str, Fact)> {
-    let planned = document.accounting.planned;
-    let never_sent = document.accounting.never_sent;
+    let planned = document.results.planned;
+    let never_sent = document.results.outcomes.never_sent;
     let sent = planned.saturating_sub(never_sent);
     let share = |count: u64, all: u64| {
         let tone = if count > 0 { Tone::Bad } else { Tone::Good };
         let share = CellValue::frequency(count as f64 / all.max(1) as f64);
         (all > 0).then(|| Fact::text(share.text()).toned(tone))
     };
-    let failed = share(sent.saturating_sub(document.accounting.ok), sent);
+    let failed = share(document.results.failed().saturating_sub(never_sent), sent);
     let unsent = share(never_sent, planned).filter(|_| never_sent > 0);
     [("Failed", failed), ("Never sent", unsent)]
         .into_iter()

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use weir_result::Document;
 use weir_result::document::{
-    CountSummary, Latency, MessagesSection, Metric, PercentileValue, Range, ShareRange, Summary,
-    TokensSection,
+    CountSummary, Latency, MessagesSection, Metric, PercentileValue, Range, ScopeMessages,
+    ShareRange, Summary, TokensSection,
 };
 use weir_result::quantile::{Bound, Quantile};
 use weir_text::units::{self, DurationColumn};
@@ -25,7 +25,7 @@ pub(super) fn blocks(document: &Document, explained: &[Block]) -> Vec<Block> {
     let Some(messages) = &document.messages else { return Vec::new() };
     let noun = noun(document);
     let mut blocks: Vec<Block> = tokens(document, messages).into_iter().collect();
-    let rates = rates(document, messages, noun, blocks.is_empty());
+    let rates = rates(document, messages, blocks.is_empty());
     blocks.push(Block::facts(title(noun), rates));
     blocks.extend(parts(document));
     blocks.extend(goodput(document, messages));
@@ -96,12 +96,15 @@ fn parts(document: &Document) -> Option<Block> {
 }
 
 /// The rate, the bytes, and the messages of a response: `800/s ± 0.7%, 26 kB/s, 20 per response`.
-fn rates(document: &Document, messages: &MessagesSection, noun: &str, is_main: bool) -> Vec<Fact> {
-    let MessagesSection { per_second, interval, measured, streams, per_response, .. } = messages;
+fn rates(document: &Document, messages: &MessagesSection, is_main: bool) -> Vec<Fact> {
+    let Some(all) = &document.results.messages else { return Vec::new() };
+    let noun = noun(document);
+    let MessagesSection { measured, streams, per_response, .. } = messages;
+    let ScopeMessages { per_second, interval, .. } = &**all;
     let rate = Fact::text(units::round_rate(*per_second) + &margin(*per_second, *interval));
     let mut facts = vec![
         if is_main { rate.toned(Tone::Main) } else { rate },
-        Fact::text(units::byte_rate(messages.bytes_per_second)),
+        Fact::text(units::byte_rate(all.bytes_per_second)),
     ];
     if let Some(each) = each(per_response) {
         facts.push(Fact::named(&each, "per response"));
@@ -110,7 +113,7 @@ fn rates(document: &Document, messages: &MessagesSection, noun: &str, is_main: b
         format!("{} in {} of the requests", units::count(*measured), units::count(*streams));
     let mean = messages.mean_gap.as_ref().and_then(|metric| metric.ok.percentile(50.0));
     facts.extend((*streams > 0).then(|| Fact::text(in_all)));
-    let open = messages.open;
+    let open = all.open;
     facts.extend((open > 0).then(|| {
         let noun = if open == 1 { "stream" } else { "streams" };
         Fact::text(format!("{} {noun} open at the end", units::count(open)))
@@ -118,16 +121,13 @@ fn rates(document: &Document, messages: &MessagesSection, noun: &str, is_main: b
     facts.extend(
         mean.map(|value| Fact::text(format!("{} per {noun} after the first", mean_time(value)))),
     );
-    let kinds = [
-        (messages.errors, "error"),
-        (messages.others, "other event"),
-        (messages.end_marks, "end mark"),
-    ];
+    let kinds =
+        [(messages.errors, "error"), (messages.others, "other event"), (all.end_marks, "end mark")];
     facts.extend(
         kinds.into_iter().filter(|(count, _)| *count > 0).map(|(n, noun)| Fact::counted(n, noun)),
     );
     let ends = [
-        (document.unended_streams(), "without the end mark of others"),
+        (all.unended, "without the end mark of others"),
         (messages.too_long, "above 64 KiB, not read"),
     ];
     let ends = ends.into_iter().filter(|(count, _)| *count > 0);
@@ -184,8 +184,8 @@ fn goodput(document: &Document, messages: &MessagesSection) -> Option<Block> {
 
 /// The times to the first message and between messages, each with its interval.
 fn table(document: &Document, explained: &[Block]) -> Option<Block> {
-    let latency = &document.latency;
-    let first = latency.first_message.as_ref().filter(|metric| metric.headline().count > 0)?;
+    let first = document.results.first_message();
+    let first = first.filter(|metric| metric.headline().count > 0)?;
     let titles = titles(document);
     let mut columns = of_metric(titles[0], first);
     // If failures hide the usual percentiles, those of the requests with a message get a column.
@@ -194,7 +194,7 @@ fn table(document: &Document, explained: &[Block]) -> Option<Block> {
     if is_hidden && first.ok.count > 0 {
         columns.insert(1, PercentileColumn::of("ok only", &first.ok, &LINES));
     }
-    let gap = latency.message_gap.as_ref();
+    let gap = document.results.message_gap();
     columns.extend(gap.into_iter().flat_map(|gap| of_metric(titles[1], gap)));
     let row = |index: usize, label: String| {
         Row::new(label, columns.iter().map(|column| column.cells[index].clone()))

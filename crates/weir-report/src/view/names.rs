@@ -25,7 +25,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) 
     let shown = shown(document, detail.verbose);
     let unit = scopes::unit(shown.iter().map(|name| &name.results));
     let rows = shown.iter().map(|name| row(document, name, unit));
-    let has_open = document.open_streams() > 0;
+    let has_open = document.results.open_streams() > 0;
     let columns = ["requests", "failed"].into_iter().chain(has_open.then_some("open"));
     let columns = columns.chain(["requests/s"]).chain(COLUMNS.map(|(title, _)| title));
     let mut table = Table::new(TableKind::Names, "Requests by name", columns, rows);
@@ -56,7 +56,7 @@ fn shown(document: &Document, verbose: bool) -> Vec<&NameSection> {
 fn row(document: &Document, name: &NameSection, unit: DurationColumn) -> Row {
     let results = &name.results;
     let mut cells = scopes::counts(results).to_vec();
-    if document.open_streams() > 0 {
+    if document.results.open_streams() > 0 {
         cells.push(CellValue::from(units::count(results.open_streams())));
     }
     cells.push(CellValue::from(scopes::rate(results)));

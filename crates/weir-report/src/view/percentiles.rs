@@ -22,16 +22,16 @@ const SECONDS_MAX: f64 = 86_400.0;
 
 /// Builds the table.
 pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
-    if document.responses() == 0 {
+    if document.results.responses() == 0 {
         // Ages of unanswered requests have percentiles too, but they do not describe the target.
         let unknown = Block::sentence(
             "Latency",
             Fact::text("unknown: no request of the window got a response"),
         );
-        let is_planned = document.accounting.planned > 0;
+        let is_planned = document.results.planned > 0;
         return is_planned.then_some(unknown).into_iter().collect();
     }
-    let is_bad_only = document.accounting.ok == 0;
+    let is_bad_only = document.results.outcomes.ok == 0;
     let columns = if is_bad_only { bad_columns(document) } else { columns(document) };
     let Some((_, headline)) = columns.first() else {
         return Vec::new();
@@ -51,7 +51,7 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
 /// The times of the load with their names; the time from the planned sends is first. A closed loop,
 /// which has no planned sends, has one.
 pub(super) fn of_load(document: &Document) -> Vec<(&'static str, &Metric)> {
-    let beside = ("service time", &document.latency.service_time);
+    let beside = ("service time", &document.results.service_time);
     let is_beside = document.plan.load.is_open_loop();
     [document.headline_time()].into_iter().chain(is_beside.then_some(beside)).collect()
 }
@@ -74,7 +74,7 @@ fn columns(document: &Document) -> Vec<TitledTimes<'_>> {
     let mut listed = LINES.iter().filter_map(|p| columns[0].1.percentile(*p));
     if listed.any(|value| matches!(value.bound, Bound::Lower | Bound::Unknown)) {
         // Where requests were shed by plan, they say nothing about the target.
-        let place = usize::from(document.accounting.shed == 0);
+        let place = usize::from(document.results.outcomes.shed == 0);
         columns.insert(place, ("ok only", Cow::Borrowed(ok)));
     }
     columns.retain(|(_, summary)| summary.count > 0);
@@ -102,7 +102,7 @@ fn table(document: &Document, times: &[TitledTimes<'_>], lines: &[f64]) -> Table
         times.iter().map(|(title, summary)| PercentileColumn::of(title, summary, lines)).collect();
     // Overhead of the response time: in a closed loop that is the service time.
     let overheads = PercentileColumn::of_overheads(document, headline, lines);
-    if let Some(overheads) = overheads.filter(|_| document.accounting.ok > 0) {
+    if let Some(overheads) = overheads.filter(|_| document.results.outcomes.ok > 0) {
         // After the times that it is a share of.
         let of_requests = ["response time", "service time", "ok only"];
         let index = times.iter().take_while(|(title, _)| of_requests.contains(title)).count();
@@ -124,7 +124,7 @@ fn table(document: &Document, times: &[TitledTimes<'_>], lines: &[f64]) -> Table
     };
     let mut rows: Vec<Row> = lines.iter().enumerate().map(of_percentile).collect();
     rows.push(row(lines.len(), "max".to_owned(), &failures(document)));
-    let remark = if document.failed() > 0 { "(of responses)" } else { "" };
+    let remark = if document.results.failed() > 0 { "(of responses)" } else { "" };
     rows.push(row(lines.len() + 1, "mean".to_owned(), remark));
     let titles = columns.iter().map(|column| column.title);
     let legend = legend(document, times, lines);
@@ -215,7 +215,7 @@ pub(super) fn unit_of(summary: &Summary) -> DurationColumn {
 
 /// Formats the failures that make the greatest value a bound.
 fn failures(document: &Document) -> String {
-    let failed: Vec<String> = super::details::failures(&document.accounting)
+    let failed: Vec<String> = super::details::failures(&document.results)
         .into_iter()
         .map(|(name, count)| format!("{} {name}", units::count(count)))
         .collect();
@@ -241,13 +241,13 @@ pub(super) fn legend(
     };
     let mut legend = Vec::new();
     if has(Bound::Upper) {
-        let rate = units::round_rate(document.throughput.completed_rps);
+        let rate = units::round_rate(document.results.completed_rps);
         let in_flight = in_flight(document).map(|n| format!(", {n:.1} requests in flight"));
         let in_flight = in_flight.unwrap_or_default();
         legend.push(format!("≤: upper bound, client overhead included; at {rate}{in_flight}"));
     }
     if has(Bound::Lower) || has_greatest(Bound::Lower) {
-        let is_failed = document.failed() > 0 || document.open_streams() == 0;
+        let is_failed = document.results.failed() > 0 || document.results.open_streams() == 0;
         legend.push(if is_failed { LOWER_BOUNDS } else { OPEN_STREAMS }.to_owned());
     }
     let values = columns.iter().flat_map(|(_, summary)| &summary.percentiles);

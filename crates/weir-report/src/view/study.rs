@@ -220,7 +220,8 @@ fn with_failures(study: &Study) -> Option<String> {
     if matches!(study.design, Design::Search { .. }) {
         return None;
     }
-    let has_failures = |run: &Document| run.failed() > 0 || !run.connections.failures.is_empty();
+    let has_failures =
+        |run: &Document| run.results.failed() > 0 || !run.connections.failures.is_empty();
     let found = study.measured().filter(|(_, run)| has_failures(run));
     let numbers: Vec<String> = found.map(|(trial, _)| trial.number.to_string()).collect();
     let shown = numbers.iter().take(TRIALS_MAX).cloned().collect::<Vec<_>>().join(", ");

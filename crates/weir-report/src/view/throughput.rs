@@ -1,7 +1,7 @@
 //! The line `Throughput`: successful responses per second, and their bounds.
 
 use weir_result::Document;
-use weir_result::document::{RateInterval, Throughput};
+use weir_result::document::RateInterval;
 use weir_result::quantile::Bound;
 use weir_text::units;
 
@@ -12,7 +12,7 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
     if throughput.window_s <= 0.0 || document.plan.is_idle() {
         return Vec::new();
     }
-    let mut facts = rates(throughput);
+    let mut facts = rates(document);
     if let Some(rate) = missed(document) {
         facts.push(Fact::named("planned", rate).toned(Tone::Caution));
     }
@@ -25,14 +25,16 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
 /// Returns the first of the rates; `None` without a window.
 pub(super) fn main(document: &Document) -> Option<Fact> {
     let throughput = &document.throughput;
-    (throughput.window_s > 0.0).then(|| rates(throughput).swap_remove(0))
+    (throughput.window_s > 0.0).then(|| rates(document).swap_remove(0))
 }
 
 /// Returns the rate: `20,000/s ± 0.3%`, or `≥ 71,200/s` and `measured 71,500/s ± 0.3%` if it is a
 /// bound (`unknown` if it is none); with the rate of all responses if some were bad.
-fn rates(throughput: &Throughput) -> Vec<Fact> {
-    let measured = within(throughput.good_rps, throughput.good_interval);
-    let all_are_good = throughput.good == throughput.completed;
+fn rates(document: &Document) -> Vec<Fact> {
+    let results = &document.results;
+    let throughput = &document.throughput;
+    let measured = within(results.good_rps, results.good_interval);
+    let all_are_good = results.good == results.completed;
     let good = |rate: String| match all_are_good {
         true => Fact::text(rate).toned(Tone::Main),
         false => Fact::named("good", rate).toned(Tone::Main),
@@ -48,7 +50,7 @@ fn rates(throughput: &Throughput) -> Vec<Fact> {
         None => vec![good(measured)],
     };
     if !all_are_good {
-        let completed = within(throughput.completed_rps, throughput.completed_interval);
+        let completed = within(results.completed_rps, results.completed_interval);
         facts.push(Fact::named("all responses", completed));
     }
     facts
@@ -79,8 +81,8 @@ pub(super) fn margin(rps: f64, interval: Option<RateInterval>) -> String {
 /// The planned rate, if fewer responses came than were planned.
 fn missed(document: &Document) -> Option<String> {
     let rate = document.offered_in_words()?;
-    let planned = document.accounting.planned;
-    let missing = planned.saturating_sub(document.throughput.completed);
+    let planned = document.results.planned;
+    let missing = planned.saturating_sub(document.results.completed);
     // One request more or less is the edge of the window, not a missed plan.
     let is_missed = missing > 1 && missing > planned / 1000;
     is_missed.then_some(rate)

@@ -96,9 +96,9 @@ fn target(document: &Document) -> Fact {
         TargetState::Degraded => ("DEGRADED", Tone::Caution),
         TargetState::Failed => ("FAILED", Tone::Bad),
     };
-    let accounting = &document.accounting;
-    let is_unsent = accounting.planned == accounting.never_sent && !document.plan.is_idle();
-    if target.state == TargetState::Ok && is_unsent && document.throughput.completed == 0 {
+    let results = &document.results;
+    let is_unsent = results.planned == results.outcomes.never_sent && !document.plan.is_idle();
+    if target.state == TargetState::Ok && is_unsent && document.results.completed == 0 {
         return Fact::text("unknown: no measured request was sent");
     }
     match target.text.is_empty() {
@@ -110,7 +110,7 @@ fn target(document: &Document) -> Fact {
 fn load(document: &Document) -> Fact {
     let load = &document.verdict.load;
     match load.delivery {
-        Delivery::AsPlanned if document.accounting.planned == 0 && !document.plan.is_idle() => {
+        Delivery::AsPlanned if document.results.planned == 0 && !document.plan.is_idle() => {
             Fact::text("unknown: nothing was measured")
         }
         Delivery::AsPlanned => Fact::text(&load.text),

@@ -71,7 +71,7 @@ fn names_have_percentiles_too() {
         row[2].parse::<u64>().expect("a number")
     };
     let expected = |metric: &Metric| metric.headline().percentile(50.0).map(|value| value.ns);
-    assert_eq!(Some(p50_of("")), expected(&document.latency.response_time));
+    assert_eq!(Some(p50_of("")), expected(&document.results.response_time));
     for name in &document.names {
         assert_eq!(
             Some(p50_of(&name.name)),
@@ -93,14 +93,14 @@ fn names_have_a_row_each() {
         let column = rows[0].iter().position(|found| *found == title).expect("a column");
         rows[1..].iter().map(|row| row[column].parse::<u64>().expect("a count")).sum()
     };
-    let accounting = &document.accounting;
+    let results = &document.results;
     for (title, expected) in [
-        ("planned", accounting.planned),
-        ("ok", accounting.ok),
-        ("bad_response", accounting.bad_response),
-        ("timed_out", accounting.timed_out),
-        ("completed", document.throughput.completed),
-        ("good", document.throughput.good),
+        ("planned", results.planned),
+        ("ok", results.outcomes.ok),
+        ("bad_response", results.outcomes.bad_response),
+        ("timed_out", results.outcomes.timed_out),
+        ("completed", document.results.completed),
+        ("good", document.results.good),
     ] {
         assert_eq!(sum(title), expected, "{title}");
     }
@@ -124,7 +124,7 @@ fn staged() -> Document {
             planned: of.ok.count() + 3,
             outcomes: Outcomes { ok: of.ok.count(), timed_out: 3, ..Outcomes::default() },
             response_time: Metric {
-                ok: document.latency.response_time.ok.clone(),
+                ok: document.results.response_time.ok.clone(),
                 all: None,
                 times: ByOutcome { ok: of.ok.clone(), ..ByOutcome::default() },
             },
@@ -204,8 +204,8 @@ fn every_line_of_jsonl_is_an_object() {
     assert_eq!(intervals.len(), document.series.len());
     assert!(intervals.iter().all(|line| line["type"] == "interval" && line["completed"].is_u64()));
     assert_eq!(
-        (&last["type"], &last["accounting"]["ok"]),
-        (&"summary".into(), &document.accounting.ok.into())
+        (&last["type"], &last["outcomes"]["ok"]),
+        (&"summary".into(), &document.results.outcomes.ok.into())
     );
 }
 
@@ -222,7 +222,7 @@ fn the_distribution_is_that_of_hdrhistogram() {
         .collect();
     let mut theirs =
         Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds");
-    let times = &document.latency.response_time.times.ok;
+    let times = &document.results.response_time.times.ok;
     for (bucket, count) in times.buckets() {
         theirs.record_n(lowest_in(bucket), count).expect("in range");
     }

@@ -8,7 +8,7 @@ use weir_result::document::{
     AssertionOutcome, CommandSection, NameSection, Point, Results, ServerSection,
 };
 use weir_result::study::{HookRun, StudyResult};
-use weir_result::{Document, DueTimes, ListPlan, Note, Outcomes, ReplayPlan, Study};
+use weir_result::{Document, DueTimes, ListPlan, Note, ReplayPlan, Study};
 use weir_text::is_unprintable;
 use weir_verdict::Assertion;
 
@@ -49,7 +49,7 @@ fn infected(mut document: Document, text: &str) -> Document {
     preflight.location = Some(text.to_owned());
     preflight.http_version = text.to_owned();
     document.environment.cpu_model = Some(text.to_owned());
-    document.accounting.errors = BTreeMap::from([(text.to_owned(), 3)]);
+    document.results.errors = BTreeMap::from([(text.to_owned(), 3)]);
     document.notes = vec![Note::new(text, text)];
     document.verdict.reason = text.to_owned();
     let claim: Assertion = "p99 < 1ms".parse().expect("a claim");
@@ -79,12 +79,12 @@ fn infected(mut document: Document, text: &str) -> Document {
     document.names = vec![NameSection {
         name: text.to_owned(),
         results: Results {
-            planned: document.accounting.planned,
-            outcomes: Outcomes::from(&document.accounting),
-            status: document.accounting.status.clone(),
+            planned: document.results.planned,
+            outcomes: document.results.outcomes,
+            status: document.results.status.clone(),
             errors: BTreeMap::from([(text.to_owned(), 3)]),
-            response_time: document.latency.response_time.clone(),
-            service_time: Some(document.latency.service_time.clone()),
+            response_time: document.results.response_time.clone(),
+            service_time: document.results.service_time.clone(),
             ..Results::default()
         },
     }];

@@ -106,7 +106,7 @@ fn java_reads_what_was_written() {
     let log = scratch.file("run.hlog", &export("hlog", &document));
     // A total at which no step of the distribution is met exactly.
     let spread = Fixture::closed_loop().spread(9_973, 20_000, 90 * MS).document();
-    let encoded = spread.latency.response_time.times.ok.to_text();
+    let encoded = spread.results.response_time.times.ok.to_text();
     let found = lines_of(&mut java(&log, &scratch.file("encoded", &encoded)));
     let (intervals, distribution) = found.split_at(document.series.len());
     let series = document.series.iter().map(|entry| expected(&document, entry));

@@ -190,7 +190,7 @@ fn steps_name_where_the_target_fell_behind() {
     let mut document = fine(Fixture::open_loop(20_000)).evidence().document();
     let stages = weir_result::parse_stages("1s@100,1s@200,1s@300").expect("stages");
     document.plan.load.due = Some(DueTimes::in_stages(stages, Arrivals::Uniform));
-    let whole = document.latency.response_time.clone();
+    let whole = document.results.response_time.clone();
     let stage = |nth: u64, completed: u64, by: LimitedBy| StageSection {
         load: format!("1 s at {}/s", 100 * nth),
         start_s: (nth - 1) as f64,
@@ -366,7 +366,7 @@ fn few_requests_have_few_percentiles() {
         // The requests waited for connections, not for weir.
         let m = &mut parts.measurements;
         std::mem::swap(&mut m.sched_lag, &mut m.connection_wait);
-        m.unlagged = m.response_time.ok.clone();
+        m.unlagged = m.results.response_time.ok.clone();
     });
     golden("few_requests", &fixture.document(), &PLAIN);
 }

@@ -54,7 +54,7 @@ fn prometheus_has_each_outcome_once_and_marks_bounds() {
     let value = |name: &str| sample(&page, name).unwrap_or_else(|| panic!("{name}\n{page}"));
     let outcomes = page.lines().filter(|line| line.starts_with("weir_requests_total{"));
     let sum: f64 = outcomes.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum();
-    assert_eq!(sum, document.accounting.planned as f64);
+    assert_eq!(sum, document.results.planned as f64);
     assert_eq!(value("weir_responses_total{code=\"404\"}"), 90.0);
     assert_eq!(value("weir_errors_total{error=\"ECONNRESET\"}"), 1.0);
     let bucket = |le: &str| value(&format!("weir_response_time_seconds_bucket{{le=\"{le}\"}}"));
@@ -277,7 +277,7 @@ fn intervals_are_those_of_the_run() {
     let document = fine(Fixture::open_loop(20_000)).evidence().document();
     let file = json("bencher", &document);
     let p99 = &file["GET http://127.0.0.1:8080/index.html, 20,000/s, 100 connections"]["p99"];
-    let found = document.latency.response_time.ok.percentile(99.0).expect("it is listed");
+    let found = document.results.response_time.ok.percentile(99.0).expect("it is listed");
     assert_eq!(p99["value"], found.ns as f64);
     assert_eq!(p99["lower_value"].as_f64(), found.low_ns.map(|ns| ns as f64));
     assert_eq!(p99["upper_value"].as_f64(), found.high_ns.map(|ns| ns as f64));

@@ -9,56 +9,46 @@ use crate::absent::is_default;
 use crate::failures::MissExample;
 use crate::rules;
 
-counters! {
-    /// Counts of the six classes (METHOD 1.6), over the slots of M.
+merged! {
+    /// Counts of the six classes (METHOD 1.6), over the measured requests of a scope.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    measured Outcomes;
-    /// Outcomes of all planned requests. `planned` is the sum of the six classes that follow it.
-    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    stored Accounting;
+    pub struct Outcomes {
+        /// Complete responses that count as success (`plan.success` or `plan.expect`; by default a
+        /// status below 400).
+        pub ok: u64 => rules::sum,
+        /// Complete responses that do not count as success.
+        pub bad_response: u64 => rules::sum,
+        /// Requests that ended without a complete response: reset, closed, malformed.
+        pub transport_error: u64 => rules::sum,
+        /// Requests without a complete response within the timeout.
+        pub timed_out: u64 => rules::sum,
+        /// Requests sent, and still without a response when the run ended.
+        pub in_flight_at_end: u64 => rules::sum,
+        /// Requests due, and never sent.
+        pub never_sent: u64 => rules::sum,
+        /// Of `never_sent`: requests that were due while as many were in flight as allowed
+        /// (`plan.load.in_flight_max`); absent if there are none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub shed: u64 => rules::sum,
+    }
+}
 
-    /// Measured requests. Open loop: due in `[t0, t1)` by plan. Closed loop: sent in it.
-    stored planned: u64;
-    /// Complete responses that count as success (`plan.success` or `plan.expect`; by default a
-    /// status below 400).
-    counter ok: u64 => rules::sum;
-    /// Complete responses that do not count as success.
-    counter bad_response: u64 => rules::sum;
-    /// Requests that ended without a complete response: reset, closed, malformed.
-    counter transport_error: u64 => rules::sum;
-    /// Requests without a complete response within the timeout.
-    counter timed_out: u64 => rules::sum;
-    /// Requests sent, and still without a response when the run ended.
-    counter in_flight_at_end: u64 => rules::sum;
-    /// Requests due, and never sent.
-    counter never_sent: u64 => rules::sum;
-    /// Of `never_sent`: requests that were due while as many were in flight as allowed
-    /// (`plan.load.in_flight_max`); absent if there are none.
-    counter shed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
-    /// Of `planned`: requests without a response within the timeout, whatever their class. More
-    /// than `timed_out` if late responses were awaited; absent if there are none.
-    stored overdue: u64, #[serde(default, skip_serializing_if = "is_default")];
-    /// Of `ok` and `bad_response`: responses by status code.
-    stored status: BTreeMap<u16, u64>;
-    /// Of `ok` and `bad_response`: calls of gRPC by the name of their status, `none` without one;
-    /// absent if there are none.
-    stored grpc_status: BTreeMap<String, u64>,
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")];
-    /// Of `transport_error`: requests by kind of error.
-    stored errors: BTreeMap<String, u64>;
-    /// Of `bad_response`: requests by the kind of expectation that their responses missed; absent
-    /// if there are none.
-    stored missed: BTreeMap<String, u64>,
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")];
-    /// One example of each kind of `missed`; absent if there are none.
-    stored miss_examples: BTreeMap<String, MissExample>,
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")];
+/// Requests put on the wire, and what was seen of them beside their outcomes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Accounting {
     /// Requests put on the wire to the target, measured or not.
-    stored sent: SentCounts;
+    pub sent: SentCounts,
+    /// Measured requests without a response within the timeout, whatever their class. More than
+    /// those that timed out if late responses were awaited; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub overdue: u64,
     /// Interim (1xx) responses, which end no request.
-    stored interim_responses: u64;
+    pub interim_responses: u64,
+    /// One example of each kind of missed expectation; absent if there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub miss_examples: BTreeMap<String, MissExample>,
 }
 
 impl Outcomes {

@@ -1,50 +1,12 @@
-//! Counts of a list's requests by their names. They add up to those of the whole run.
-
-use std::collections::BTreeMap;
+//! Counts of a list's requests by their names, for the time while the load runs, and for slices.
 
 use serde::{Deserialize, Serialize};
 
-use super::{ByOutcome, MessageShare, Outcomes};
-use crate::failures::{ErrorKind, MissKind};
+use super::MessageShare;
 #[cfg(feature = "schema")]
 use crate::histogram::PackedHistogram;
 use crate::histogram::{Histogram, SparseHistogram};
 use crate::rules::{self, Merge};
-
-merged! {
-    /// Counts of the slots of M whose request has one name.
-    #[derive(Clone, Debug, Default)]
-    pub struct NameCounts {
-        /// Slots with this name. Open loop: from the order of the list, not from counting. Closed
-        /// loop: dispatches in the window, counted at dispatch.
-        pub planned: u64 => rules::sum,
-        /// Their outcomes; they add up to `planned`.
-        pub outcomes: Outcomes => rules::merge,
-        /// Their responses by status code.
-        pub status: BTreeMap<u16, u64> => rules::counts,
-        /// Those that ended as `transport_error`, by kind.
-        pub errors: BTreeMap<ErrorKind, u64> => rules::counts,
-        /// Those that ended as `bad_response`, by the kind of expectation that was missed.
-        pub missed: BTreeMap<MissKind, u64> => rules::counts,
-        /// Complete responses inside `[t0, t1)`, whichever slots they belong to.
-        pub completed: u64 => rules::sum,
-        /// Of `completed`: responses that count as success.
-        pub good: u64 => rules::sum,
-        /// `Te − T0`. In a closed loop the same as `service_time`.
-        pub response_time: ByOutcome => rules::merge,
-        /// `Te − Ts`; slots never sent have none.
-        pub service_time: ByOutcome => rules::merge,
-        /// Messages of its responses, if they are measured.
-        pub messages: Option<MessageShare> => rules::merge,
-    }
-}
-
-impl NameCounts {
-    /// Adds another name's counts, or another worker's of the same.
-    pub fn add(&mut self, other: &NameCounts) {
-        self.merge(other);
-    }
-}
 
 merged! {
     /// Counts so far, while the load runs, of the slots of M whose request has one name.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Slice;
 use crate::absent::is_default;
 use crate::histogram::Histogram;
 #[cfg(feature = "schema")]
@@ -9,7 +10,7 @@ use crate::histogram::PackedHistogram;
 use crate::rules::{self, Merge};
 
 merged! {
-    /// Messages of the responses to some slots: those of a slice, or of a name.
+    /// Messages of the responses to some slots: those of a slice, or of a scope.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub struct MessageShare {
@@ -92,13 +93,9 @@ merged! {
 }
 
 merged! {
-    /// Messages of all responses of a run.
+    /// Messages of all responses of a run, beside its [`MessageShare`].
     #[derive(Clone, Debug, Default)]
     pub struct MessageCounts {
-        /// Messages received in `[t0, t1)`, of any slot.
-        pub received: u64 => rules::sum,
-        /// Bytes of `received`, without framing.
-        pub bytes: u64 => rules::sum,
         /// Messages of slots of M, at any time.
         pub measured: u64 => rules::sum,
         /// Messages of slots of M that do not count, because they carry no token.
@@ -107,16 +104,6 @@ merged! {
         pub too_long: u64 => rules::sum,
         /// Errors within the streams of slots of M.
         pub errors: u64 => rules::sum,
-        /// Slots of M whose response was still delivering messages at the end.
-        pub open: u64 => rules::sum,
-        /// Marks of the end of a stream, of slots of M.
-        pub end_marks: u64 => rules::sum,
-        /// `ok` slots with messages and without an end mark.
-        pub unmarked: u64 => rules::sum,
-        /// Slots of M whose response met the goodput.
-        pub good: u64 => rules::sum,
-        /// Responses that met the goodput, completed in `[t0, t1)`.
-        pub good_in_window: u64 => rules::sum,
         /// Of the slots of M: those whose goodput the client's lateness may have changed.
         pub good_doubts: GoodputDoubts => rules::merge,
         /// Mean time per message after the first, of the `ok` slots with at least two.
@@ -173,6 +160,14 @@ impl GapDoubts {
 }
 
 impl MessageShare {
+    /// Returns the sum of the shares of slices; `None` if messages are not measured.
+    pub fn of_slices(slices: &[Slice]) -> Option<MessageShare> {
+        let mut shares = slices.iter().filter_map(|slice| slice.messages.as_ref());
+        let mut sum = shares.next()?.clone();
+        shares.for_each(|share| sum.add(share));
+        Some(sum)
+    }
+
     /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
         *self == MessageShare::default()

@@ -24,26 +24,12 @@ counters! {
     counter sent: u64 => rules::sum;
     /// Requests sent per second.
     stored sent_rps: f64;
-    /// Complete responses inside the window.
-    counter completed: u64 => rules::sum;
-    /// Complete responses per second.
-    stored completed_rps: f64;
-    /// Of `completed`: responses that count as success (`plan.success`).
-    counter good: u64 => rules::sum;
-    /// Good responses per second.
-    stored good_rps: f64;
-    /// Kind of bound of the rates: `lower` if the client or the connections limited them, so that
+    /// Kind of bound of the rates of responses: `lower` if the client or the connections limited them, so that
     /// the target's best rate is at least `least_rps`.
     stored bound: Bound, #[serde(default)];
-    /// Lower bound of the target's best rate: the lower 95% end of `good_rps`; absent if `bound` is
+    /// Lower bound of the target's best rate: the lower 95% end of `results.good_rps`; absent if `bound` is
     /// `exact`.
     stored least_rps: Option<f64>, #[serde(default, skip_serializing_if = "Option::is_none")];
-    /// 95% interval of `completed_rps` within this run; absent if the slices are too few.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    stored completed_interval: Option<RateInterval>;
-    /// 95% interval of `good_rps` within this run; absent if the slices are too few.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    stored good_interval: Option<RateInterval>;
     /// Bytes received inside the window, heads included.
     counter bytes_received: u64 => rules::sum;
     /// Bytes received per second.

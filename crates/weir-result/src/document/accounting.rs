@@ -1,4 +1,4 @@
-//! Accounting of the records: which counts of the run stand in which field.
+//! Requests put on the wire, those of the records and those beside them.
 
 use super::recorded::Recorded;
 use super::{Accounting, SentCounts};
@@ -12,13 +12,6 @@ impl Accounting {
         let probe = recorded.probe.sent;
         let witness = beside.total();
         Accounting {
-            planned: measurements.planned,
-            overdue: measurements.overdue,
-            status: measurements.status.clone(),
-            grpc_status: measurements.grpc_status.clone(),
-            errors: recorded.errors.clone(),
-            missed: recorded.missed.clone(),
-            miss_examples: recorded.miss_examples.clone(),
             sent: SentCounts {
                 preflight,
                 probe,
@@ -28,8 +21,9 @@ impl Accounting {
                 returned: sent.returned + recorded.probe.returned + beside.returned,
                 ..SentCounts::from(sent)
             },
+            overdue: measurements.overdue,
             interim_responses: measurements.interim_responses,
-            ..Accounting::from(&measurements.outcomes)
+            miss_examples: recorded.miss_examples.clone(),
         }
     }
 }

@@ -3,8 +3,9 @@
 
 use super::check::check;
 use super::coverage::Coverage;
-use super::messages::MessageTimes;
 use super::recorded::Recorded;
+use super::results::Results;
+use super::scope_span::ScopeSpan;
 use super::{
     Accounting, BrokenInvariant, ConnectionsSection, DeparturesSection, Document, Environment,
     Latency, MessagesSection, NameSection, NetworkSection, OccupancySection, Probed, Run,
@@ -92,15 +93,13 @@ impl Unjudged {
 /// the run and of each name of its list.
 fn keep_both_times(measurements: &mut Measurements) {
     let is_empty = |time: &ByOutcome| time.ok.is_empty() && !time.has_failures();
-    if is_empty(&measurements.response_time) {
-        measurements.response_time = measurements.service_time.clone();
-        for name in &mut measurements.names {
-            name.response_time = name.service_time.clone();
-        }
-    } else if is_empty(&measurements.service_time) {
-        measurements.service_time = measurements.response_time.clone();
-        for name in &mut measurements.names {
-            name.service_time = name.response_time.clone();
+    let is_of_service = is_empty(&measurements.results.response_time);
+    let both = !is_of_service && !is_empty(&measurements.results.service_time);
+    for scope in std::iter::once(&mut measurements.results).chain(&mut measurements.names) {
+        match is_of_service {
+            true => scope.response_time = scope.service_time.clone(),
+            false if !both => scope.service_time = scope.response_time.clone(),
+            false => {}
         }
     }
 }
@@ -115,21 +114,25 @@ pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, B
     let series = measurements.intervals.iter();
     let witness = recorded.witness.as_ref();
     let window_ns = (throughput.window_s * 1e9).round() as u64;
+    let span = ScopeSpan {
+        length_ns: window_ns,
+        is_one_load: given.plan.load.is_one_load(),
+        is_open_loop: given.plan.load.is_open_loop(),
+    };
+    let names = NameSection::all(&given.plan, measurements, &recorded.name_kinds, span);
     Ok(Unjudged(Document {
         schema_version: SCHEMA_VERSION,
         verdict: Verdict::default(),
         phases: recorded.phases.clone(),
         connections: ConnectionsSection::of(&given.plan, recorded, window_ns),
         accounting: Accounting::of(recorded),
-        latency: MessageTimes::added_to(
-            Latency::of(&given.plan, measurements, throughput.window_s),
-            (&given.plan, measurements, throughput.window_s),
-        ),
+        results: of_run(&given.plan, recorded, &names, span),
+        latency: Latency::of(measurements),
         series: series.map(|entry| SeriesEntry::of(entry, throughput.window_s)).collect(),
         stationarity: Vec::new(),
         slices: measurements.slices.iter().map(SliceEntry::of).collect(),
         stages: StageSection::all(&given.plan, measurements),
-        names: NameSection::all(&given.plan, measurements, &recorded.name_kinds, window_ns),
+        names,
         messages: MessagesSection::of(&given.plan, measurements, window_ns).map(Box::new),
         throughput,
         stamps: StampsSection::of(&measurements.stamped),
@@ -143,4 +146,14 @@ pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, B
         script: ScriptSection::of(recorded),
         ..given
     }))
+}
+
+/// Returns the results of a run. Whether a stream should have had an end mark is said of each name.
+fn of_run(plan: &Plan, recorded: &Recorded, names: &[NameSection], span: ScopeSpan) -> Results {
+    let Recorded { measurements, kinds, .. } = recorded;
+    let mut results = Results::of(&measurements.results, kinds, &measurements.slices, span);
+    if let Some(messages) = results.messages.as_mut().filter(|_| plan.list.is_some()) {
+        messages.unended = names.iter().map(|name| name.results.unended_streams()).sum();
+    }
+    results
 }

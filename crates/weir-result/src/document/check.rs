@@ -7,7 +7,8 @@ use std::fmt::Debug;
 
 use super::latency::Latency;
 use super::recorded::Recorded;
-use crate::counters::{DestinationCounts, MessageShare, NameCounts, Slice, StageLags, TlsCounts};
+use super::results::Results;
+use crate::counters::{DestinationCounts, MessageShare, ResultCounts, Slice, StageLags, TlsCounts};
 use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::Plan;
@@ -36,23 +37,36 @@ pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvari
     check_names(recorded)?;
     check_messages(measurements)?;
     check_order(measurements)?;
-    let mut times = Latency::histograms(measurements).into_iter();
+    let results = &measurements.results;
+    let times = [
+        (Results::TIMES[0], results.response_time.by_class()),
+        (Results::TIMES[1], results.service_time.by_class()),
+    ];
+    let messages = results.messages.iter();
+    let of_messages =
+        messages.flat_map(|of| Results::TIMES[2..].iter().copied().zip([&of.first, &of.gap]));
+    let mut times = times
+        .into_iter()
+        .flat_map(|(name, of)| of.map(|of| (name, of)))
+        .chain(of_messages)
+        .chain(Latency::histograms(measurements));
     times.try_for_each(|(name, histogram)| check_sum(name, histogram))
 }
 
 fn check_counts(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant> {
     let measurements = &recorded.measurements;
-    let outcomes = &measurements.outcomes;
+    let results = &measurements.results;
+    let outcomes = &results.outcomes;
     let answered = outcomes.ok + outcomes.bad_response;
-    equal("the six classes and the planned count", outcomes.total(), measurements.planned)?;
+    equal("the six classes and the planned count", outcomes.total(), results.planned)?;
     at_most("shed requests and those never sent", outcomes.shed, outcomes.never_sent)?;
-    equal("status codes and answers", total(measurements.status.values()), answered)?;
+    equal("status codes and answers", total(measurements.results.status.values()), answered)?;
     equal(
         "errors by kind and transport errors",
-        total(recorded.errors.values()),
+        total(recorded.kinds.errors.values()),
         outcomes.transport_error,
     )?;
-    let missed = total(recorded.missed.values());
+    let missed = total(recorded.kinds.missed.values());
     match plan.expect {
         Some(_) => {
             equal("missed expectations by kind and bad answers", missed, outcomes.bad_response)?;
@@ -63,32 +77,35 @@ fn check_counts(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant>
             at_most("failed streams by kind and bad answers", missed, bad)?;
         }
     }
-    at_most("overdue requests and planned ones", measurements.overdue, measurements.planned)?;
-    let window = &measurements.window;
-    at_most("good answers and completed ones", window.good, window.completed)?;
+    at_most(
+        "overdue requests and planned ones",
+        measurements.overdue,
+        measurements.results.planned,
+    )?;
+    at_most("good answers and completed ones", results.good, results.completed)?;
     let shares = &measurements.destinations;
     if !shares.is_empty() {
         let of_all = shares.iter().map(DestinationCounts::requests);
         let requests = of_all.fold(0, u64::saturating_add);
-        let sent = measurements.planned - outcomes.never_sent;
+        let sent = measurements.results.planned - outcomes.never_sent;
         equal("requests over destinations and those not 'never sent'", requests, sent)?;
     }
     // A failed request may have failed before it was written.
     at_most("answered requests and sent ones", answered, measurements.sent.measured)?;
-    let due = measurements.planned - outcomes.never_sent;
+    let due = measurements.results.planned - outcomes.never_sent;
     at_most("sent requests and those not 'never sent'", measurements.sent.measured, due)
 }
 
 fn check_classes(measurements: &Measurements) -> Result<(), BrokenInvariant> {
-    let outcomes = &measurements.outcomes;
+    let outcomes = &measurements.results.outcomes;
     let unresolved = outcomes.timed_out + outcomes.in_flight_at_end;
-    let response = &measurements.response_time;
+    let response = &measurements.results.response_time;
     equal("response times and ok requests", response.ok.count(), outcomes.ok)?;
     equal("response times and bad answers", response.bad.count(), outcomes.bad_response)?;
     equal("times of failure and errors", response.failed_at.count(), outcomes.transport_error)?;
     let censored = unresolved + outcomes.never_sent;
     equal("ages and unresolved requests", response.censored.count(), censored)?;
-    let service = &measurements.service_time;
+    let service = &measurements.results.service_time;
     equal("service times and ok requests", service.ok.count(), outcomes.ok)?;
     equal("service times and bad answers", service.bad.count(), outcomes.bad_response)?;
     at_most("service failures and errors", service.failed_at.count(), outcomes.transport_error)?;
@@ -112,7 +129,11 @@ fn check_handshakes(tls: &TlsCounts, times: &Histogram) -> Result<(), BrokenInva
 fn check_lags(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     let lag = &measurements.send_lag;
     let sent = lag.ok.count();
-    equal("send lags and planned requests", sent + lag.censored.count(), measurements.planned)?;
+    equal(
+        "send lags and planned requests",
+        sent + lag.censored.count(),
+        measurements.results.planned,
+    )?;
     equal("scheduling lags and send lags", measurements.sched_lag.count(), sent)?;
     equal("connection waits and send lags", measurements.connection_wait.count(), sent)?;
     let by_stage = &measurements.stage_lags;
@@ -134,9 +155,9 @@ fn check_slices(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     let sum = |of: fn(&Slice) -> &Histogram| {
         total(measurements.slices.iter().map(|slice| &of(slice).exact().count))
     };
-    let outcomes = &measurements.outcomes;
+    let outcomes = &measurements.results.outcomes;
     equal("ok requests over slices and in all", sum(|slice| &slice.ok), outcomes.ok)?;
-    let failed = measurements.planned - outcomes.ok;
+    let failed = measurements.results.planned - outcomes.ok;
     equal("failed requests over slices and in all", sum(|slice| &slice.not_ok), failed)
 }
 
@@ -147,7 +168,7 @@ fn check_names(recorded: &Recorded) -> Result<(), BrokenInvariant> {
     if names.is_empty() {
         return Ok(());
     }
-    let mut sum = NameCounts::default();
+    let mut sum = ResultCounts::default();
     names.iter().for_each(|name| sum.add(name));
     for name in names {
         equal(
@@ -156,18 +177,22 @@ fn check_names(recorded: &Recorded) -> Result<(), BrokenInvariant> {
             name.planned,
         )?;
     }
-    equal("planned requests over names and in all", sum.planned, measurements.planned)?;
-    same("outcomes over names and in all", &sum.outcomes, &measurements.outcomes)?;
-    same("status codes over names and in all", &sum.status, &measurements.status)?;
+    equal("planned requests over names and in all", sum.planned, measurements.results.planned)?;
+    same("outcomes over names and in all", &sum.outcomes, &measurements.results.outcomes)?;
+    same("status codes over names and in all", &sum.status, &measurements.results.status)?;
     let missed = recorded.name_kinds.iter().flat_map(|kinds| kinds.missed.values());
     let missed = total(missed);
-    equal("missed expectations over names and in all", missed, total(recorded.missed.values()))?;
-    let window = &measurements.window;
-    equal("completed answers over names and in all", sum.completed, window.completed)?;
-    equal("good answers over names and in all", sum.good, window.good)?;
+    equal(
+        "missed expectations over names and in all",
+        missed,
+        total(recorded.kinds.missed.values()),
+    )?;
+    let all = &measurements.results;
+    equal("completed answers over names and in all", sum.completed, all.completed)?;
+    equal("good answers over names and in all", sum.good, all.good)?;
     for (what, of_names, of_all) in [
-        ("response times", &sum.response_time, &measurements.response_time),
-        ("service times", &sum.service_time, &measurements.service_time),
+        ("response times", &sum.response_time, &all.response_time),
+        ("service times", &sum.service_time, &all.service_time),
     ] {
         for (of_names, of_all) in of_names.by_class().into_iter().zip(of_all.by_class()) {
             if !of_names.agrees_with(of_all) {
@@ -182,19 +207,21 @@ fn check_names(recorded: &Recorded) -> Result<(), BrokenInvariant> {
 /// If messages are measured, every slot of M has a first one or an age, and every further message a
 /// gap.
 fn check_messages(measurements: &Measurements) -> Result<(), BrokenInvariant> {
-    let Some(messages) = &measurements.messages else { return Ok(()) };
-    let first = &measurements.first_message;
-    let with = first.ok.count();
-    let slots = with.saturating_add(first.censored.count());
-    equal("first messages, or ages, and planned requests", slots, measurements.planned)?;
-    let gaps = measurements.message_gap.count();
+    let (Some(messages), Some(all)) = (&measurements.messages, &measurements.results.messages)
+    else {
+        return Ok(());
+    };
+    let with = all.first.count();
+    let slots = with.saturating_add(all.without.count());
+    equal("first messages, or ages, and planned requests", slots, measurements.results.planned)?;
+    let gaps = all.gap.count();
     equal("messages, and first ones and gaps", messages.measured, with.saturating_add(gaps))?;
-    let ok = measurements.outcomes.ok;
+    let ok = measurements.results.outcomes.ok;
     equal("messages per response and ok requests", messages.per_response.count(), ok)?;
-    let in_flight = measurements.outcomes.in_flight_at_end;
-    at_most("open streams and requests in flight at the end", messages.open, in_flight)?;
-    at_most("responses that met the goodput and ok requests", messages.good, ok)?;
-    at_most("responses without an end mark and ok requests", messages.unmarked, ok)?;
+    let in_flight = measurements.results.outcomes.in_flight_at_end;
+    at_most("open streams and requests in flight at the end", all.open, in_flight)?;
+    at_most("responses that met the goodput and ok requests", all.good_due, ok)?;
+    at_most("responses without an end mark and ok requests", all.unmarked, ok)?;
     for (what, times) in [
         ("counts of tokens and ok requests", &messages.tokens.per_response),
         ("times per token and ok requests", &measurements.time_per_token),
@@ -208,11 +235,11 @@ fn check_messages(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     equal("first messages over slices and in all", sum(|share| &share.first), with)?;
     equal("gaps over slices and in all", sum(|share| &share.gap), gaps)?;
     let received = total(shares().map(|share| &share.received));
-    equal("messages received over slices and in all", received, messages.received)?;
+    equal("messages received over slices and in all", received, all.received)?;
     let tokens = total(shares().map(|share| &share.tokens));
     equal("tokens received over slices and in all", tokens, messages.tokens.received)?;
     let good = total(shares().map(|share| &share.good_due));
-    at_most("responses that met the goodput over slices and in all", good, messages.good)?;
+    at_most("responses that met the goodput over slices and in all", good, all.good_due)?;
     let tokens = shares().filter_map(|share| share.per_token.as_ref());
     let tokens = total(tokens.map(|times| &times.exact().count));
     at_most("times per token over slices and ok requests", tokens, ok)

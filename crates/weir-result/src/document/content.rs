@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     AssertionResult, DeparturesSection, Environment, FleetSection, Latency, MessagesSection,
     Metric, NameSection, Note, OccupancySection, PartSection, ProbeSection, ProveClientSection,
-    RawSection, Run, ScopeMessages, SelfcheckSection, SeriesStationarity, ServerSection,
-    StageSection, StampsSection, Tool, Verdict, WitnessSection,
+    RawSection, Results, Run, SelfcheckSection, SeriesStationarity, ServerSection, StageSection,
+    StampsSection, Tool, Verdict, WitnessSection,
 };
 use crate::counters::{
     Accounting, ConnectionsSection, NetworkSection, Phases, ScriptSection, SeriesEntry, SliceEntry,
@@ -39,13 +39,15 @@ pub struct Document {
     pub environment: Environment,
     /// Connections: requested, opened, renewed, failed.
     pub connections: ConnectionsSection,
-    /// Outcomes of all planned requests.
+    /// Results of all measured requests: outcomes, rates of responses, and their times.
+    pub results: Results,
+    /// Requests put on the wire.
     pub accounting: Accounting,
-    /// Times of requests and connects.
+    /// Other times of requests, and those of connects.
     pub latency: Latency,
-    /// Rates inside the measured window.
+    /// Rates of sends and bytes inside the measured window, and its length.
     pub throughput: Throughput,
-    /// Messages within responses; absent if they are not measured.
+    /// Messages within responses, beside those of the results; absent if they are not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Box<MessagesSection>>,
     /// Results by name, of the requests of a list; absent without one.
@@ -118,48 +120,18 @@ pub struct Document {
 }
 
 impl Document {
-    /// Number of measured requests with a complete response, good or bad. A run without any has no
-    /// result: exit code 1.
-    pub fn responses(&self) -> u64 {
-        self.accounting.ok + self.accounting.bad_response
-    }
-
-    /// Number of measured requests that did not end as `ok`, without streams that were
-    /// [open](Document::open_streams) at the end, and with those that are
-    /// [unended](Document::unended_streams).
-    pub fn failed(&self) -> u64 {
-        self.accounting.planned.saturating_sub(self.not_failed())
+    /// Returns the time of a name of [`Results::TIMES`] or [`Latency::NAMES`]; `None` if the run has
+    /// none.
+    pub fn time(&self, name: &str) -> Option<&Metric> {
+        self.results.time(name).or_else(|| self.latency.named(name))
     }
 
     /// Returns the time that a report shows first, with its name: from the planned sends on, or in
     /// a closed loop, which has none, from the sends.
     pub fn headline_time(&self) -> (&'static str, &Metric) {
         match self.plan.load.is_open_loop() {
-            true => ("response time", &self.latency.response_time),
-            false => ("service time", &self.latency.service_time),
+            true => ("response time", &self.results.response_time),
+            false => ("service time", &self.results.service_time),
         }
-    }
-
-    /// Number of measured requests that did not fail.
-    pub fn not_failed(&self) -> u64 {
-        let good = self.accounting.ok.saturating_add(self.open_streams());
-        good.saturating_sub(self.unended_streams())
-    }
-
-    /// Number of `ok` requests whose stream ended without the end mark that other streams of the
-    /// run, or of their name, have. A worker cannot tell before it has seen such a mark.
-    pub fn unended_streams(&self) -> u64 {
-        let Some(messages) = &self.messages else { return 0 };
-        let of_names = self.names.iter().filter_map(|name| name.results.messages.as_ref());
-        match self.names.is_empty() {
-            true if messages.end_marks > 0 => messages.unmarked,
-            true => 0,
-            false => of_names.map(ScopeMessages::unended).sum(),
-        }
-    }
-
-    /// Number of measured requests whose response was delivering messages when the run ended.
-    pub fn open_streams(&self) -> u64 {
-        self.messages.as_ref().map_or(0, |messages| messages.open)
     }
 }

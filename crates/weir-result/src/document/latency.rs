@@ -4,13 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::intervals::{Intervals, Selection};
+use super::intervals::Intervals;
 use super::summary::Summary;
 use crate::counters::ByOutcome;
 use crate::histogram::decode;
 use crate::histogram::{Exact, Histogram};
 use crate::measurements::Measurements;
-use crate::plan::Plan;
 
 /// Declares a section of times. Each field has the name of its times in [`Measurements`], and
 /// stores them by [`StoredTimes`]; sums and names are of the same list.
@@ -63,15 +62,10 @@ macro_rules! times {
 }
 
 times! {
-    /// Times of requests and connects.
+    /// Times of requests and connects beside those of the [results](super::Results).
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub struct Latency {
-        /// Time from the planned send to the last byte. In a closed loop, where requests have no
-        /// planned time, the same as `service_time`.
-        pub response_time: Metric,
-        /// Time from the send to the last byte.
-        pub service_time: Metric,
         /// Time from the planned to the actual send; empty in a closed loop.
         pub send_lag: Metric,
         /// Of `send_lag`: lateness of the client itself.
@@ -83,15 +77,6 @@ times! {
         pub unlagged: Option<Metric>,
         /// Time from the send to the first byte of the final response, of `ok` requests.
         pub first_byte: Metric,
-        /// Time from the planned send to the first message within the response, over all requests:
-        /// one without a message counts as slower than any with one. Absent if messages are not
-        /// measured.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub first_message: Option<Metric>,
-        /// Time from one message of a response to the next, over all messages but the first of
-        /// each; absent if there are none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub message_gap: Option<Metric>,
         /// Time from the first to the last message that counts, over the number of tokens less one
         /// by the server's count, of `ok` requests; absent without such counts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -148,23 +133,9 @@ pub struct Metric {
 }
 
 impl Latency {
-    /// Summarizes the times; `window_s` is the window's length in seconds. Slices hold the response
-    /// time, which in a closed loop is the service time.
-    pub(super) fn of(plan: &Plan, measurements: &Measurements, window_s: f64) -> Latency {
-        let response = &measurements.response_time;
-        let slices = &measurements.slices;
-        let [ok, all] = [Selection::Ok, Selection::All]
-            .map(|column| Intervals::of_slices(response, slices, column, window_s))
-            // The slices of a load that changes are no samples of one distribution.
-            .map(|all| if plan.load.is_one_load() { all } else { all.support_only() });
-        let of_service = |intervals: &Intervals| match plan.load.is_open_loop() {
-            false => intervals.clone(),
-            true => intervals.support_only(),
-        };
-        let service = &measurements.service_time;
+    /// Summarizes the times.
+    pub(super) fn of(measurements: &Measurements) -> Latency {
         let mut latency = Latency::store(measurements);
-        latency.response_time = Metric::of(response, &ok, &all);
-        latency.service_time = Metric::of(service, &of_service(&ok), &of_service(&all));
         if measurements.connect_setup.count() >= measurements.connect.count() {
             latency.connect_setup = None;
         }
@@ -272,6 +243,11 @@ impl Metric {
             return Err(format!("{place}: it has classes other than ok"));
         }
         Ok(self.times.ok.clone())
+    }
+
+    /// True if there is no time of any class.
+    pub fn is_empty(&self) -> bool {
+        self.times.by_class().iter().all(|times| times.is_empty())
     }
 
     /// Returns the summary to show first: over all requests, which is the one over `ok` requests if

@@ -1,16 +1,16 @@
-//! Messages within responses (METHOD 1.26): their counts and rates, the goodput, and the times from
-//! kernel time stamps. Their other times are in the section `latency`, as those of requests are.
+//! Messages within responses (METHOD 1.26): those of a scope, and what only a run has, the goodput
+//! and the times from kernel time stamps.
 
 use serde::{Deserialize, Serialize};
 
 use super::RateInterval;
 use super::intervals::{Intervals, Selection};
-use super::latency::{Latency, Metric};
+use super::latency::Metric;
 use super::rates::per_second;
 use super::scope_span::ScopeSpan;
 use crate::absent::is_default;
 use crate::counters::{
-    ByOutcome, GapDoubts, GoodputDoubts, MessageCounts, MessageShare, NameCounts, Slice,
+    ByOutcome, GapDoubts, GoodputDoubts, MessageCounts, MessageShare, ResultCounts, Slice,
     StampedMessages, TokenCounts,
 };
 use crate::histogram::Histogram;
@@ -20,23 +20,12 @@ use crate::measurements::Measurements;
 use crate::plan::Plan;
 use crate::quantile::Bound;
 
-/// Messages within responses.
+/// Messages within responses: what only a run counts of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessagesSection {
-    /// Messages received in the window. With `plan.messages.tokens`, here and below only messages
-    /// that carry a token.
-    pub received: u64,
-    /// Bytes of `received`, without framing.
-    pub bytes: u64,
-    /// `received` per second of the window.
-    pub per_second: f64,
-    /// 95% confidence interval of `per_second`; absent with few slices, and if the load changes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<RateInterval>,
-    /// `bytes` per second of the window.
-    pub bytes_per_second: f64,
-    /// Messages of the measured requests, whenever they arrived.
+    /// Messages of the measured requests, whenever they arrived. With `plan.messages.tokens`, here
+    /// and in all results only messages that carry a token.
     pub measured: u64,
     /// Measured requests with a message at least.
     pub streams: u64,
@@ -50,17 +39,6 @@ pub struct MessagesSection {
     /// Errors within the streams of the measured requests; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub errors: u64,
-    /// Marks of the end of a stream (`[DONE]`), of the measured requests; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub end_marks: u64,
-    /// `ok` requests with messages and without an end mark; they count as failed if other streams
-    /// of their name have one. Absent if there are none.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub unmarked: u64,
-    /// Of the requests in flight at the end: those whose response was delivering messages, the last
-    /// one within the timeout; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub open: u64,
     /// Messages of each `ok` request.
     pub per_response: CountSummary,
     /// Bytes of the messages of each `ok` request.
@@ -154,7 +132,7 @@ pub struct MessageStamps {
     pub gap_share: Metric,
 }
 
-/// CountSummary of a count.
+/// Summary of a count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountSummary {
@@ -186,14 +164,25 @@ pub struct ScopeMessages {
     pub bytes: u64,
     /// `received` per second of this time.
     pub per_second: f64,
-    /// Time from the planned send to the first message.
+    /// 95% confidence interval of `per_second`; absent for a name without intervals, with few
+    /// slices, and if the load changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<RateInterval>,
+    /// `bytes` per second of this time.
+    pub bytes_per_second: f64,
+    /// Time from the planned send to the first message within the response, over all requests: one
+    /// without a message counts as slower than any with one.
     pub first: Metric,
-    /// Time from one message to the next; absent if there are none.
+    /// Time from one message of a response to the next, over all messages but the first of each;
+    /// absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<Metric>,
     /// Responses that met the goodput, completed in this time; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub good: u64,
+    /// Requests whose response met the goodput, by when they were due; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub good_due: u64,
     /// Tokens by the server's count, which arrived in this time; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tokens: u64,
@@ -203,7 +192,12 @@ pub struct ScopeMessages {
     /// `ok` requests with messages and without an end mark; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unmarked: u64,
-    /// Of `in_flight_at_end`: responses that were delivering messages; absent if there are none.
+    /// Of `unmarked`: requests that count as failed, since other streams of their name have an end
+    /// mark; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unended: u64,
+    /// Of `in_flight_at_end`: responses that were delivering messages, the last one within the
+    /// timeout; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub open: u64,
     /// Of the gaps: those that the client may have changed; absent if there are none.
@@ -212,48 +206,20 @@ pub struct ScopeMessages {
 }
 
 /// The times of messages, with their intervals.
-pub(super) struct MessageTimes {
-    pub(super) first: Metric,
+struct MessageTimes {
+    first: Metric,
     /// None without gaps.
-    pub(super) gap: Option<Metric>,
+    gap: Option<Metric>,
 }
 
 impl MessageTimes {
-    /// Returns the times of a run with the intervals of those of messages, if it has any.
-    /// `window_s` is the window's length in seconds.
-    pub(super) fn added_to(
-        latency: Latency,
-        (plan, measured, window_s): (&Plan, &Measurements, f64),
-    ) -> Latency {
-        if latency.first_message.is_none() {
-            return latency;
-        }
-        let slices = &measured.slices;
-        let times = MessageTimes::of(plan, &measured.first_message, slices, window_s);
-        Latency { first_message: Some(times.first), message_gap: times.gap, ..latency }
-    }
-
-    /// Summarizes the times whose shares are in `slices`. `first` is their sum; `window_s` is their
-    /// length in seconds.
-    pub(super) fn of(
-        plan: &Plan,
-        first: &ByOutcome,
-        slices: &[Slice],
-        window_s: f64,
-    ) -> MessageTimes {
-        // The slices of a load that changes are no samples of one distribution.
-        MessageTimes::within(first, slices, window_s, plan.load.is_one_load())
-    }
-
-    fn within(
-        first: &ByOutcome,
-        slices: &[Slice],
-        window_s: f64,
-        is_one_load: bool,
-    ) -> MessageTimes {
+    /// Summarizes the times whose shares are in `slices`. `first` is their sum.
+    fn within(first: &ByOutcome, slices: &[Slice], span: ScopeSpan) -> MessageTimes {
+        let length_s = span.length_ns as f64 / 1e9;
         let intervals = |times: &ByOutcome, slices: &[Slice], column| {
-            let all = Intervals::of_slices(times, slices, column, window_s);
-            if is_one_load { all } else { all.support_only() }
+            let all = Intervals::of_slices(times, slices, column, length_s);
+            // The slices of a load that changes are no samples of one distribution.
+            if span.is_one_load { all } else { all.support_only() }
         };
         let firsts = of_slices(slices, |share| (share.first.clone(), share.without.clone()));
         let [ok, all] = [Selection::Ok, Selection::All].map(|of| intervals(first, &firsts, of));
@@ -297,35 +263,28 @@ impl MessagesSection {
         window_ns: u64,
     ) -> Option<MessagesSection> {
         let counts = measured.messages.as_ref()?;
+        let share = measured.results.messages.clone().unwrap_or_default();
         let interval = |count: fn(&Slice) -> u64| {
             let rate = || RateInterval::of(&measured.slices, window_ns, count);
             plan.load.is_one_load().then(rate).flatten()
         };
         let has_goodput = plan.messages.as_ref().is_some_and(|messages| messages.goodput.is_some());
         let goodput = has_goodput.then(|| GoodputSection {
-            good: counts.good,
-            share: counts.good as f64 / measured.planned.max(1) as f64,
+            good: share.good_due,
+            share: share.good_due as f64 / measured.results.planned.max(1) as f64,
             bound: Bound::Exact,
             range: None,
             doubts: counts.good_doubts.clone(),
-            completed: counts.good_in_window,
-            per_second: per_second(counts.good_in_window, window_ns),
+            completed: share.good,
+            per_second: per_second(share.good, window_ns),
             interval: interval(|slice| of_share(slice, |share| share.good)),
         });
         Some(MessagesSection {
-            received: counts.received,
-            bytes: counts.bytes,
-            per_second: per_second(counts.received, window_ns),
-            interval: interval(|slice| of_share(slice, |share| share.received)),
-            bytes_per_second: per_second(counts.bytes, window_ns),
             measured: counts.measured,
-            streams: measured.first_message.ok.count(),
+            streams: share.first.count(),
             others: counts.others,
             too_long: counts.too_long,
             errors: counts.errors,
-            end_marks: counts.end_marks,
-            unmarked: counts.unmarked,
-            open: counts.open,
             per_response: CountSummary::of(&counts.per_response),
             bytes_per_response: CountSummary::of(&counts.bytes_per_response),
             mean_gap: (!counts.mean_gap.is_empty()).then(|| Metric::of_one(&counts.mean_gap)),
@@ -344,17 +303,10 @@ impl MessagesSection {
         let mean_gap = self.mean_gap.as_ref().map(alone).transpose()?;
         let stamped = self.stamps.as_ref().map(MessageStamps::to_stamped).transpose()?;
         Ok(MessageCounts {
-            received: self.received,
-            bytes: self.bytes,
             measured: self.measured,
             others: self.others,
             too_long: self.too_long,
             errors: self.errors,
-            end_marks: self.end_marks,
-            unmarked: self.unmarked,
-            open: self.open,
-            good: self.goodput.as_ref().map_or(0, |goodput| goodput.good),
-            good_in_window: self.goodput.as_ref().map_or(0, |goodput| goodput.completed),
             good_doubts: self.goodput.as_ref().map(|it| it.doubts.clone()).unwrap_or_default(),
             mean_gap: mean_gap.unwrap_or_default(),
             per_response: self.per_response.histogram.clone(),
@@ -435,33 +387,33 @@ impl ScopeMessages {
     /// Returns the messages of a scope; `None` if they are not measured. `slices` are its shares of
     /// slices; none for a name without intervals.
     pub(super) fn of(
-        counts: &NameCounts,
+        counts: &ResultCounts,
         slices: &[Slice],
         span: ScopeSpan,
     ) -> Option<ScopeMessages> {
         let share = counts.messages.as_ref()?;
-        let length_s = span.length_ns as f64 / 1e9;
-        let within = |first| MessageTimes::within(first, slices, length_s, span.is_one_load);
-        let MessageTimes { first, gap: of_slices } = within(&first_of(share));
+        let MessageTimes { first, gap: of_slices } =
+            MessageTimes::within(&first_of(share), slices, span);
         let gap = (!share.gap.is_empty()).then(|| Metric::of_one(&share.gap));
+        let received = |slice: &Slice| of_share(slice, |share| share.received);
+        let interval = || RateInterval::of(slices, span.length_ns, received);
         Some(ScopeMessages {
             received: share.received,
             bytes: share.bytes,
             per_second: per_second(share.received, span.length_ns),
+            interval: span.is_one_load.then(interval).flatten(),
+            bytes_per_second: per_second(share.bytes, span.length_ns),
             first,
             gap: of_slices.or(gap),
             good: share.good,
+            good_due: share.good_due,
             tokens: share.tokens,
             end_marks: share.end_marks,
             unmarked: share.unmarked,
+            unended: if share.end_marks > 0 { share.unmarked } else { 0 },
             open: share.open,
             doubts: share.doubts.clone(),
         })
-    }
-
-    /// Number of `ok` requests whose stream ended without the end mark that others have.
-    pub fn unended(&self) -> u64 {
-        if self.end_marks > 0 { self.unmarked } else { 0 }
     }
 
     pub(super) fn to_share(&self) -> MessageShare {
@@ -472,6 +424,7 @@ impl ScopeMessages {
             received: self.received,
             bytes: self.bytes,
             good: self.good,
+            good_due: self.good_due,
             tokens: self.tokens,
             end_marks: self.end_marks,
             unmarked: self.unmarked,

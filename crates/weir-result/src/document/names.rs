@@ -1,10 +1,8 @@
 //! Results by name, of the requests of a list. They add up to those of the whole run.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use super::results::Results;
+use super::results::{ResultKinds, Results};
 use super::scope_span::ScopeSpan;
 use crate::counters::{NamedSlice, Slice};
 use crate::measurements::Measurements;
@@ -20,43 +18,24 @@ pub struct NameSection {
     pub results: Results,
 }
 
-/// Counts of one name, by kind.
-#[derive(Clone, Debug, Default)]
-pub(super) struct NameKinds {
-    pub(super) errors: BTreeMap<String, u64>,
-    pub(super) missed: BTreeMap<String, u64>,
-}
-
-impl NameKinds {
-    pub(super) fn of(section: &NameSection) -> NameKinds {
-        NameKinds { errors: section.results.errors.clone(), missed: section.results.missed.clone() }
-    }
-}
-
 impl NameSection {
-    /// Returns the sections of a run's names; none without a list. `kinds` are those of each name.
+    /// Returns the sections of a run's names; none without a list. `kinds` are those of each name,
+    /// and `span` is that of the run.
     pub(super) fn all(
         plan: &Plan,
         measured: &Measurements,
-        kinds: &[NameKinds],
-        window_ns: u64,
+        kinds: &[ResultKinds],
+        span: ScopeSpan,
     ) -> Vec<NameSection> {
         let Some(list) = &plan.list else { return Vec::new() };
         let name_of = |index: usize| list.names.get(index).cloned().unwrap_or_default();
         let place =
             |index: usize| list.with_intervals.iter().position(|with| usize::from(*with) == index);
-        let span = ScopeSpan {
-            length_ns: window_ns,
-            is_one_load: plan.load.is_one_load(),
-            is_open_loop: plan.load.is_open_loop(),
-        };
         let names = measured.names.iter().zip(kinds).enumerate();
         let sections = names.map(|(index, (counts, kinds))| {
             let slices = place(index).map(|place| shares(&measured.slices, place));
             let slices = slices.unwrap_or_default();
-            let NameKinds { errors, missed } = kinds.clone();
-            let results = Results { errors, missed, ..Results::of(counts, &slices, span) };
-            NameSection { name: name_of(index), results }
+            NameSection { name: name_of(index), results: Results::of(counts, kinds, &slices, span) }
         });
         sections.collect()
     }

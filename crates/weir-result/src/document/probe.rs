@@ -60,8 +60,8 @@ impl Probed {
     pub fn of(measurements: &Measurements, elapsed_ns: u64) -> Probed {
         let sent = measurements.sent.total();
         let connects = measurements.connections.connects;
-        let mut times = measurements.service_time.ok.clone();
-        times.add(&measurements.service_time.bad);
+        let mut times = measurements.results.service_time.ok.clone();
+        times.add(&measurements.results.service_time.bad);
         let percentile = |p| times.percentile(p);
         let service_time = percentile(50.0).zip(percentile(90.0)).map(|(p50_ns, p90_ns)| {
             let exact = times.exact();
@@ -69,7 +69,7 @@ impl Probed {
             let max_ns = exact.max_ns;
             ProbeTimes { count: exact.count, min_ns, p50_ns, p90_ns, max_ns }
         });
-        let ok = measurements.service_time.ok.count();
+        let ok = measurements.results.service_time.ok.count();
         let section = service_time.map(|service_time| ProbeSection {
             requests: sent,
             ok,

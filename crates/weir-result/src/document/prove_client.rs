@@ -131,9 +131,9 @@ impl ThreadRuns {
 
 /// Returns the response time. In a closed loop, where both times are equal, either may be recorded.
 fn response_time(run: &Measurements) -> &ByOutcome {
-    let response_time = &run.response_time;
+    let response_time = &run.results.response_time;
     let is_empty = response_time.ok.is_empty() && !response_time.has_failures();
-    if is_empty { &run.service_time } else { response_time }
+    if is_empty { &run.results.service_time } else { response_time }
 }
 
 /// Returns p99; `None` if it is only bounded, or there is none.
@@ -143,7 +143,7 @@ fn p99(times: &ByOutcome) -> Option<u64> {
 }
 
 fn completes_more(more: &Measurements, as_many: &Measurements) -> bool {
-    more.window.completed as f64 > (1.0 + EFFECT) * as_many.window.completed as f64
+    more.results.completed as f64 > (1.0 + EFFECT) * as_many.results.completed as f64
 }
 
 fn has_lower_p99(more: &Measurements, as_many: &Measurements) -> bool {
@@ -170,8 +170,8 @@ mod tests {
                 ..Slice::default()
             };
             (0..count).for_each(|i| slice.ok.record(if i % 10 == 0 { slow_ns } else { ns }));
-            run.response_time.ok.add(&slice.ok);
-            run.window.completed += slice.completed;
+            run.results.response_time.ok.add(&slice.ok);
+            run.results.completed += slice.completed;
             run.sent.measured += count;
             run.slices.push(slice);
         }
@@ -231,7 +231,7 @@ mod tests {
         // If most requests failed, p99 is a bound, and bounds are not compared.
         let mut failed = run(100, MS, MS);
         for ns in 0..10_000 {
-            failed.response_time.failed_at.record(ns);
+            failed.results.response_time.failed_at.record(ns);
         }
         assert_eq!(proof(&vec![(run(100, MS, MS), failed); 2]).p99, None);
     }

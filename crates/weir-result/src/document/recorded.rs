@@ -6,17 +6,17 @@
 
 use std::collections::BTreeMap;
 
-use super::names::NameKinds;
+use super::results::ResultKinds;
 use super::{
     DeparturesSection, Document, NetworkSection, OccupancySection, Phases, Probed, SeriesEntry,
     SliceEntry, StageSection, StampsSection, WitnessSection, health,
 };
 use crate::connection_failure::{ConnectionFailure, add_failures};
 use crate::counters::{
-    DestinationCounts, MessageCounts, Outcomes, ScriptUsage, Sent, TlsCounts, Window,
+    DestinationCounts, MessageCounts, ResultCounts, ScriptUsage, Sent, TlsCounts, Window,
 };
 use crate::evidence::ClientHealth;
-use crate::failures::{ErrorKind, MissExample, MissKind};
+use crate::failures::{ErrorKind, MissExample};
 use crate::measurements::Measurements;
 use crate::rules;
 use crate::shape::each;
@@ -24,14 +24,14 @@ use crate::shape::each;
 /// All records of one or several parts of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recorded {
-    /// All records without a field below; `errors` and `missed`, those of names, `miss_examples`,
+    /// All records without a field below; counts of results by kind, `miss_examples`,
     /// `connections.failures`, `connections.goaways` and `workers` are empty here.
     pub(super) measurements: Measurements,
-    pub(super) errors: BTreeMap<String, u64>,
-    pub(super) missed: BTreeMap<String, u64>,
+    /// Counts of the run by kind.
+    pub(super) kinds: ResultKinds,
     pub(super) miss_examples: BTreeMap<String, MissExample>,
     /// Counts of each name of a list, by kind.
-    pub(super) name_kinds: Vec<NameKinds>,
+    pub(super) name_kinds: Vec<ResultKinds>,
     pub(super) failures: Vec<ConnectionFailure>,
     pub(super) goaways: BTreeMap<String, u64>,
     pub(super) phases: Vec<Phases>,
@@ -48,14 +48,9 @@ pub(super) struct Recorded {
 impl Recorded {
     /// Converts the engine's measurements of part `part`.
     pub(super) fn of(mut measurements: Measurements, part: u32, preflight_sent: u64) -> Recorded {
-        let errors = as_text(std::mem::take(&mut measurements.errors));
-        let missed = misses_as_text(std::mem::take(&mut measurements.missed));
+        let kinds = ResultKinds::taken_from(&mut measurements.results);
+        let name_kinds = measurements.names.iter_mut().map(ResultKinds::taken_from).collect();
         let examples = std::mem::take(&mut measurements.miss_examples).into_iter();
-        let names = measurements.names.iter_mut().map(|name| NameKinds {
-            errors: as_text(std::mem::take(&mut name.errors)),
-            missed: misses_as_text(std::mem::take(&mut name.missed)),
-        });
-        let name_kinds = names.collect();
         let mut failures = Vec::new();
         for (kind, count) in std::mem::take(&mut measurements.connections.failures) {
             add_failures(&mut failures, &[ConnectionFailure::of(kind, count)]);
@@ -67,8 +62,7 @@ impl Recorded {
             .collect();
         Recorded {
             measurements,
-            errors,
-            missed,
+            kinds,
             miss_examples: examples.map(|(kind, it)| (kind.name().to_owned(), it)).collect(),
             name_kinds,
             failures,
@@ -85,10 +79,7 @@ impl Recorded {
         let accounting = &document.accounting;
         let connections = &document.connections;
         let mut measurements = Measurements {
-            planned: accounting.planned,
-            outcomes: Outcomes::from(accounting),
-            status: accounting.status.clone(),
-            grpc_status: accounting.grpc_status.clone(),
+            results: document.results.to_counts(),
             sent: Sent::from(&accounting.sent),
             stamped: or_default(&document.stamps, StampsSection::to_stamped)?,
             departures: or_default(&document.departures, DeparturesSection::to_departures)?,
@@ -112,10 +103,9 @@ impl Recorded {
         document.latency.restore(&mut measurements)?;
         Ok(Recorded {
             measurements,
-            errors: accounting.errors.clone(),
-            missed: accounting.missed.clone(),
+            kinds: document.results.to_kinds(),
             miss_examples: accounting.miss_examples.clone(),
-            name_kinds: document.names.iter().map(NameKinds::of).collect(),
+            name_kinds: document.names.iter().map(|name| name.results.to_kinds()).collect(),
             failures: connections.failures.clone(),
             goaways: connections.goaways.clone(),
             phases: document.phases.clone(),
@@ -131,12 +121,10 @@ impl Recorded {
     /// Adds another part.
     pub(super) fn merge(&mut self, other: &Recorded) {
         self.measurements.merge(&other.measurements);
-        add_counts(&mut self.errors, &other.errors);
-        add_counts(&mut self.missed, &other.missed);
+        self.kinds.add(&other.kinds);
         rules::first_by_key(&mut self.miss_examples, &other.miss_examples);
         for (mine, theirs) in self.name_kinds.iter_mut().zip(&other.name_kinds) {
-            add_counts(&mut mine.errors, &theirs.errors);
-            add_counts(&mut mine.missed, &theirs.missed);
+            mine.add(theirs);
         }
         add_counts(&mut self.goaways, &other.goaways);
         add_failures(&mut self.failures, &other.failures);
@@ -156,9 +144,21 @@ impl Recorded {
     }
 }
 
-/// Returns counts by kind of missed expectation as counts by its name.
-fn misses_as_text(missed: BTreeMap<MissKind, u64>) -> BTreeMap<String, u64> {
-    missed.into_iter().map(|(kind, count)| (kind.name().to_owned(), count)).collect()
+impl ResultKinds {
+    /// Takes the counts by kind out of the counts of a scope, and returns them as text.
+    fn taken_from(counts: &mut ResultCounts) -> ResultKinds {
+        let missed = std::mem::take(&mut counts.missed).into_iter();
+        ResultKinds {
+            errors: as_text(std::mem::take(&mut counts.errors)),
+            missed: missed.map(|(kind, count)| (kind.name().to_owned(), count)).collect(),
+        }
+    }
+
+    /// Adds the counts of the same scope in another part.
+    fn add(&mut self, other: &ResultKinds) {
+        add_counts(&mut self.errors, &other.errors);
+        add_counts(&mut self.missed, &other.missed);
+    }
 }
 
 /// Returns counts by kind of error as counts by its name.

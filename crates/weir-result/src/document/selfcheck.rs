@@ -38,7 +38,7 @@ pub struct Floor {
 impl SelfcheckSection {
     /// Makes the section from a run of `plan` at `rate`; `None` if there was no response.
     pub fn of(plan: &Plan, rate: Rate, measurements: &Measurements) -> Option<SelfcheckSection> {
-        let service_time = &measurements.service_time.ok;
+        let service_time = &measurements.results.service_time.ok;
         Some(SelfcheckSection {
             rate,
             connections: plan.load.connections.count(),

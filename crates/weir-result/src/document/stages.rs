@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::latency::Metric;
 use super::rates::per_second;
-use super::results::{Results, counts_of};
+use super::results::{ResultKinds, Results, counts_of};
 use super::scope_span::ScopeSpan;
 use super::verdict::{Grade, Limit, LoadLine, TargetLine};
 use crate::counters::{Slice, StageLags};
@@ -122,7 +122,7 @@ impl StageSection {
         StageSection {
             start_s: first.start_ns as f64 / 1e9,
             end_s: last.end_ns as f64 / 1e9,
-            results: Results::of(&counts, slices, span),
+            results: Results::of(&counts, &ResultKinds::default(), slices, span),
             sent: slices.iter().map(|slice| slice.sent).sum(),
             planned_rps: per_second(counts.planned, length_ns),
             backlog: last.backlog,

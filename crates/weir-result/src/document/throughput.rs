@@ -1,9 +1,8 @@
-//! Rates: requests offered, sent and completed per second of the window (METHOD 1.7).
+//! Rates: requests offered and sent per second of the window (METHOD 1.7).
 
 use super::rates::{per_second, seconds};
 use super::recorded::Recorded;
-use super::{Phases, RateInterval, Throughput};
-use crate::counters::Slice;
+use super::{Phases, Throughput};
 use crate::plan::{Arrivals, Plan};
 
 impl Throughput {
@@ -14,21 +13,10 @@ impl Throughput {
         let stopped = measurements.script.as_ref().is_some_and(|script| script.stopped > 0);
         let is_cut = measurements.interrupted || stopped;
         let window_ns = window_ns(plan, is_cut, &recorded.phases);
-        let slices = &measurements.slices;
-        let offered_rps = plan.load.rate().map(|rate| share * rate.rps());
-        let interval = |count: fn(&Slice) -> u64| {
-            // The slices of a load that changes are no samples of one distribution.
-            let is_one_load = plan.load.is_one_load();
-            is_one_load.then(|| RateInterval::of(slices, window_ns, count)).flatten()
-        };
         Throughput {
             window_s: seconds(window_ns),
-            offered_rps,
+            offered_rps: plan.load.rate().map(|rate| share * rate.rps()),
             sent_rps: per_second(window.sent, window_ns),
-            completed_rps: per_second(window.completed, window_ns),
-            good_rps: per_second(window.good, window_ns),
-            completed_interval: interval(|slice| slice.completed),
-            good_interval: interval(|slice| slice.good),
             bytes_per_second: per_second(window.bytes_received, window_ns),
             ..Throughput::from(window)
         }

@@ -73,11 +73,11 @@ impl WitnessSection {
         WitnessSection {
             connections: witness.connections.requested,
             sent: witness.sent.total(),
-            requests: witness.service_time.ok.count(),
+            requests: witness.results.service_time.ok.count(),
             p50,
             main_p50,
             ratio: ratio.map(|of| RatioEstimate { ratio: of.value, low: of.low, high: of.high }),
-            service: Metric::of_one(&witness.service_time.ok),
+            service: Metric::of_one(&witness.results.service_time.ok),
             slices: witness.slices.iter().map(SliceEntry::of).collect(),
         }
     }
@@ -86,7 +86,7 @@ impl WitnessSection {
         let mut witness = Measurements::default();
         witness.connections.requested = self.connections;
         witness.sent.measured = self.sent;
-        witness.service_time.ok = self.service.alone("witness.service")?;
+        witness.results.service_time.ok = self.service.alone("witness.service")?;
         witness.slices = each("witness.slices", &self.slices, SliceEntry::to_slice)?;
         Ok(witness)
     }
@@ -95,7 +95,7 @@ impl WitnessSection {
 /// Returns the median service time, with the interval that the slices' response times give its
 /// rank.
 fn median(measurements: &Measurements) -> Option<TimeEstimate> {
-    let service: &Histogram = &measurements.service_time.ok;
+    let service: &Histogram = &measurements.results.service_time.ok;
     // Slices hold response times; the ranks at which their median's interval ends are the best
     // known estimate of the service time's.
     let mut response = ByOutcome::default();

@@ -53,7 +53,7 @@ fn what_is_no_study_is_refused() {
     refused(&with("/study_version", 99.into()), "study version is 99");
     refused(&with("/trials/0/cell", 3.into()), "trial 1 refers to cell 3");
     refused(&with("/design/kind", "walk".into()), "walk");
-    let planned = "/trials/0/outcome/measured/accounting/planned";
+    let planned = "/trials/0/outcome/measured/results/planned";
     refused(&with(planned, 5.into()), "trial 1");
     refused(&serde_json::json!({ "a": 1 }), "no study_version");
     let document = whole.pointer("/trials/0/outcome/measured").expect("a document");

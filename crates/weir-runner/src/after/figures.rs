@@ -7,23 +7,24 @@ use weir_result::{ByOutcome, Document, ErrorKind, FailurePhase, Histogram, Measu
 /// without a response count with the age they reached: leaving them out would make a bad server
 /// look good.
 pub(crate) fn figures(document: &Document, measurements: &Measurements, batch: bool) -> Figures {
+    let results = &document.results;
     let throughput = &document.throughput;
     let latency = match batch {
         true => measurements.batch_time.clone(),
-        false => all_times(&measurements.response_time),
+        false => all_times(&measurements.results.response_time),
     };
     Figures {
         latency,
-        uncorrected: all_times(&measurements.service_time),
+        uncorrected: all_times(&measurements.results.service_time),
         thread_rates: measurements.thread_rates.clone(),
         sent: measurements.sent.warmup + measurements.sent.measured + measurements.sent.tail,
-        requests: throughput.completed,
+        requests: results.completed,
         run_time_ns: (throughput.window_s * 1e9).round() as u64,
         bytes: throughput.bytes_received,
         errors: socket_errors(measurements),
         // Of the same responses as `requests`, because readers of the report subtract one from the
         // other.
-        bad_status: throughput.completed - throughput.good,
+        bad_status: results.completed - results.good,
     }
 }
 
@@ -40,7 +41,7 @@ fn socket_errors(measurements: &Measurements) -> SocketErrors {
     let failures = measurements.connections.failures.iter();
     let connect = failures.filter(|(kind, _)| kind.phase == FailurePhase::Connect);
     let is_write = |kind: &ErrorKind| matches!(kind, ErrorKind::Errno(errno) if *errno == EPIPE);
-    let errors = measurements.errors.iter();
+    let errors = measurements.results.errors.iter();
     let (write, read): (Vec<_>, Vec<_>) = errors.partition(|(kind, _)| is_write(kind));
     SocketErrors {
         connect: connect.map(|(_, count)| count).sum(),

@@ -46,12 +46,12 @@ fn of_trials(given: &Document) -> impl Iterator<Item = Note> {
 
 /// The note on a run whose responses are mostly errors, unless the preflight received a response.
 fn mostly_errors(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> Option<Note> {
-    let outcomes = &outcome.parts.measurements.outcomes;
+    let outcomes = &outcome.parts.measurements.results.outcomes;
     if has_preflight || outcomes.bad_response <= outcomes.ok {
         return None;
     }
     let responses = outcomes.ok + outcomes.bad_response;
-    let problem = match outcome.parts.measurements.missed.is_empty() {
+    let problem = match outcome.parts.measurements.results.missed.is_empty() {
         true => "have a status of 400 or above",
         false if job.plan.expect.is_none() => "are streams that failed",
         false => "miss an expectation",
@@ -91,7 +91,7 @@ fn not_resumed(measurements: &Measurements) -> Option<Note> {
 /// The note on a run that gave up before its number of requests.
 fn gave_up(job: &Job, outcome: &LoadOutcome) -> Option<Note> {
     let plan = &job.plan;
-    let never_sent = outcome.parts.measurements.outcomes.never_sent;
+    let never_sent = outcome.parts.measurements.results.outcomes.never_sent;
     if plan.load.length_ns().is_some()
         || plan.is_until_signal()
         || outcome.signal.is_some()

@@ -318,7 +318,7 @@ pub(crate) fn notes(plan: &Plan, measurements: &Measurements, has_failed: bool) 
             "the script ended {stopped} of {threads} threads early, the first {first_end} into \
              the window"
         );
-        if measurements.planned == 0 && plan.load.warmup.span_ns > 0 {
+        if measurements.results.planned == 0 && plan.load.warmup.span_ns > 0 {
             text += &format!(", in the warm-up: {WARMUP} 0 measures from the start");
         }
         notes.push(Note::new("script_stopped", text));

@@ -224,8 +224,8 @@ fn requests_over_tls_are_measured_exactly() {
     for version in [&version::TLS12, &version::TLS13] {
         let plan = open(500, 1, 4);
         let (run, counts) = run(Habits { version, ..USUAL }, World::default(), &plan, false);
-        assert_eq!(run.measured.outcomes.ok, 500, "{version:?}");
-        check_exact("response", &run.measured.response_time.ok, true_response(&run, &plan));
+        assert_eq!(run.measured.results.outcomes.ok, 500, "{version:?}");
+        check_exact("response", &run.measured.results.response_time.ok, true_response(&run, &plan));
         check_all("client's lag", &run.measured.sched_lag, 500, 0);
         let tls = tls(&run);
         assert_eq!((tls.full, tls.resumed, tls.in_window), (4, 0, 0), "{tls:?}");
@@ -264,7 +264,7 @@ fn renewed_connections_resume_their_own_sessions_if_that_is_wanted() {
             let habits = Habits { version, resumes, ..USUAL };
             let (run, counts) = run(habits, World::default(), &plan, resume);
             let what = format!("{version:?}, {resume}, {resumes}: {:?}", tls(&run));
-            assert_eq!(run.measured.outcomes.ok, 100, "{what}");
+            assert_eq!(run.measured.results.outcomes.ok, 100, "{what}");
             let TlsCounts { full, resumed, not_resumed, .. } = *tls(&run);
             // The end of the run may come before the server's end of a handshake.
             assert!((resumed.saturating_sub(4)..=resumed).contains(&counts.resumed), "{what}");
@@ -299,7 +299,7 @@ fn every_connection_that_is_closed_in_order_is_announced() {
         });
         let (run, counts) = self::run(habits, World::default(), &plan, false);
         let connections = &run.measured.connections;
-        assert_eq!((run.measured.outcomes.ok, connections.failures.len()), (30, 0));
+        assert_eq!((run.measured.results.outcomes.ok, connections.failures.len()), (30, 0));
         let closed = connections.closed_by_peer;
         assert!(closed >= 27, "{connections:?}");
         assert!((closed - 3..=closed).contains(&counts.closed_in_order), "{closed}, {counts:?}");
@@ -325,7 +325,7 @@ fn due_slots_are_sent_between_steps_of_handshakes() {
     let plan = renewing(open(2_000, 1, 60), connection);
     let (run, _) = run(USUAL, world, &plan, false);
     let measured = &run.measured;
-    assert_eq!(measured.outcomes.ok, 2_000, "{:?}", measured.outcomes);
+    assert_eq!(measured.results.outcomes.ok, 2_000, "{:?}", measured.results.outcomes);
     assert!(tls(&run).in_window >= 200, "{:?}", tls(&run));
     let lag = measured.sched_lag.exact();
     assert!((1..=STEP_NS).contains(&lag.max_ns), "a slot was {} ns late", lag.max_ns);
@@ -343,7 +343,7 @@ fn a_closed_loop_sends_between_steps_of_handshakes() {
         load.duration_ns = None;
     });
     let (run, _) = run(USUAL, world, &plan, false);
-    assert_eq!(run.measured.outcomes.ok, 120);
+    assert_eq!(run.measured.results.outcomes.ok, 120);
     // The requests of the first sockets wait for the start. All others follow their handshakes.
     let sent: Vec<Nanos> = run.truth.requests.iter().skip(40).map(|one| one.sent_at).collect();
     let together = sent.windows(2).filter(|pair| pair[0] == pair[1]).count();

@@ -60,7 +60,7 @@ impl Objective {
     /// claim about a name is violated by its own requests alone. `document` is of the load.
     pub(super) fn strictest(&self, document: &Document) -> f64 {
         // A name without a request yet may have one in each trial.
-        let least = 1.0 / document.accounting.planned.max(1) as f64;
+        let least = 1.0 / document.results.planned.max(1) as f64;
         let share = |claim: &ShareClaim| claim.requests_share(document).max(least);
         let shares = self.claims.iter().map(|claim| claim.share_max() * share(claim));
         shares.fold(1.0, f64::min)

@@ -37,7 +37,7 @@ fn trial(plan: &TrialPlan, checkout_ms: u64, other_ms: u64) -> Document {
     };
     let parts = DocumentParts::bare(of, Measurements::default());
     let mut document = weir_verdict::assemble(parts).expect("it adds up");
-    (document.accounting.planned, document.accounting.ok) = (10_000, 10_000);
+    (document.results.planned, document.results.outcomes.ok) = (10_000, 10_000);
     let name = |planned| {
         let outcomes = Outcomes { ok: planned, ..Outcomes::default() };
         let results = Results { planned, outcomes, ..Results::default() };
@@ -45,7 +45,7 @@ fn trial(plan: &TrialPlan, checkout_ms: u64, other_ms: u64) -> Document {
     };
     document.names = vec![name(1_000), name(9_000)];
     document.verdict.grade = Grade::Clean;
-    document.throughput.completed_rps = 10_000.0;
+    document.results.completed_rps = 10_000.0;
     let times = |count: u64, ms: u64| {
         let mut times = Histogram::new();
         (0..count).for_each(|_| times.record(ms * MS));

@@ -11,7 +11,7 @@ use weir_study::{Question, compare_pairs, compare_sets};
 fn run(rate_rps: f64) -> Document {
     let parts = DocumentParts::bare(Plan::default(), Measurements::default());
     let mut document = weir_verdict::assemble(parts).expect("it adds up");
-    document.throughput.completed_rps = rate_rps;
+    document.results.completed_rps = rate_rps;
     document.verdict.grade = Grade::Clean;
     document
 }
@@ -127,7 +127,7 @@ fn two_runs_with_bounds_have_the_least_change() {
 fn runs_with_failed_requests_are_never_called_better() {
     let failing = |rate_rps| {
         let mut runs = runs(rate_rps, 8);
-        runs[2].accounting.planned = runs[2].accounting.ok + 1;
+        runs[2].results.planned = runs[2].results.outcomes.ok + 1;
         runs
     };
     let found = sets(&runs(10_000.0, 8), &failing(12_000.0));

@@ -33,7 +33,7 @@ fn run(plan: Plan, checkout_rps: f64, failed: u64) -> Document {
         },
     };
     document.names = vec![name("checkout", checkout_rps, 0), name("GET /a", 1e4, failed)];
-    (document.accounting.planned, document.accounting.ok) = (200, 200 - failed);
+    (document.results.planned, document.results.outcomes.ok) = (200, 200 - failed);
     document.verdict.grade = Grade::Clean;
     document
 }

@@ -66,7 +66,7 @@ fn document(queue: &Queue, trial: &TrialPlan, number: u64) -> Document {
     let sim = Sim::new(queue.world(number));
     let measured = run_on(&job, 0, &Control::new(1, None), sim, None, None);
     let mut measured = measured.expect("a simulated machine does not fail");
-    let share = measured.window.completed as f64 / trial.duration_s / queue.client_rps;
+    let share = measured.results.completed as f64 / trial.duration_s / queue.client_rps;
     let usage = &mut measured.workers[0].usage;
     usage.wall_ns = (trial.duration_s * SECOND) as u64;
     usage.cpu_ns = (share * trial.duration_s * SECOND) as u64;

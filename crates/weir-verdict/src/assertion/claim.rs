@@ -125,7 +125,7 @@ impl Assertion {
     /// so, since other shares of the report are of those that were.
     fn in_words(&self, estimate: &Estimate, confidence: Option<f64>, scope: &Scope<'_>) -> String {
         let value = in_words(estimate.value, estimate.bound, self.metric.metric.unit());
-        let planned = scope.planned();
+        let planned = scope.results.planned;
         match self.metric.metric {
             AssertedMetric::Share(class) if self.comparison.is_of_this_run() => {
                 let hits = units::count(hits(class, scope));
@@ -137,7 +137,7 @@ impl Assertion {
             _ => {}
         }
         let is_share = matches!(self.metric.metric, AssertedMetric::Share(_));
-        let is_part = is_share && scope.outcomes().never_sent > 0;
+        let is_part = is_share && scope.results.outcomes.never_sent > 0;
         let of = if is_part { " of planned requests" } else { "" };
         match confidence {
             Some(share) => format!("{value}{of} ({} confidence)", units::confidence(share)),
@@ -256,7 +256,7 @@ mod tests {
         wrong("eror < 1%", &["eror", "errors"]);
         wrong("servce.p99 < 5ms", &["servce.p99", "service"]);
         wrong("service.p98 < 5ms", &["p98", "p99"]);
-        wrong("acounting.ok > 5", &["acounting", "accounting"]);
+        wrong("resuts.planned > 5", &["resuts", "results"]);
         wrong("errors < 5ms", &["'5ms'", "0.1%"]);
         wrong("errors < 200%", &["more than all"]);
         wrong("errors <= 0", &["errors == 0"]);
@@ -315,12 +315,12 @@ mod tests {
             ("timeouts.count == 0", 0.0),
             ("status.5xx < 1%", 0.01),
             ("status.404.count != 2k", 2000.0),
-            ("throughput.completed_rps > 5k", 5e3),
-            ("latency.service_time.ok.max_ns < 5ms", 5e6),
-            ("latency.service_time.ok.percentiles.0.ns < 5ms", 5e6),
+            ("results.completed_rps > 5k", 5e3),
+            ("results.service_time.ok.max_ns < 5ms", 5e6),
+            ("results.service_time.ok.percentiles.0.ns < 5ms", 5e6),
             ("throughput.window_s >= 10s", 10.0),
             ("run.client.max_resident_bytes < 64Mi", 67_108_864.0),
-            ("accounting.never_sent == 0", 0.0),
+            ("results.outcomes.never_sent == 0", 0.0),
             ("health.steal < 0.01", 0.01),
             ("health.steal < 1%", 0.01),
             ("slices.0.completed > 5", 5.0),

@@ -164,7 +164,7 @@ fn rate_evidence(
 /// A share of the planned requests, over the number of independent requests that they are worth:
 /// failures come in bursts.
 fn of_share(class: Class, scope: &Scope<'_>) -> Result<Estimate, Missing> {
-    let planned = scope.planned();
+    let planned = scope.results.planned;
     if planned == 0 {
         return Err(Missing::new("no request was planned".to_owned()));
     }
@@ -181,7 +181,7 @@ fn of_share(class: Class, scope: &Scope<'_>) -> Result<Estimate, Missing> {
 /// The share of the planned requests with an `ok` response below a limit. Those in the limit's
 /// bucket are not counted: buckets are a thousandth wide.
 fn of_share_under(limit_ns: u64, scope: &Scope<'_>) -> Result<Estimate, Missing> {
-    let planned = scope.planned();
+    let planned = scope.results.planned;
     let times = scope.times(Time::RESPONSE).filter(|_| planned > 0);
     let times = times.ok_or_else(|| Missing::new("no request was planned".to_owned()))?;
     let limit = bucket_of(limit_ns.min(HIGHEST_NS));
@@ -220,9 +220,9 @@ fn design_effect(slices: &[SliceEntry]) -> f64 {
 
 /// Returns the number of requests of a class.
 pub(super) fn hits(class: Class, scope: &Scope<'_>) -> u64 {
-    let outcomes = scope.outcomes();
+    let outcomes = scope.results.outcomes;
     match class {
-        Class::Errors => scope.failed(),
+        Class::Errors => scope.results.failed(),
         Class::BadResponse => outcomes.bad_response,
         Class::TransportError => outcomes.transport_error,
         Class::TimedOut => outcomes.timed_out,
@@ -230,7 +230,7 @@ pub(super) fn hits(class: Class, scope: &Scope<'_>) -> u64 {
         Class::NeverSent => outcomes.never_sent,
         Class::Shed => outcomes.shed,
         Class::Status(first, last) => {
-            scope.status().range(first..=last).map(|(_, count)| count).sum()
+            scope.results.status.range(first..=last).map(|(_, count)| count).sum()
         }
     }
 }

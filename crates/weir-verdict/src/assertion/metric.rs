@@ -3,7 +3,7 @@
 
 use super::path::SECTIONS;
 use super::unit::{Unit, percentile_field};
-use weir_result::document::Latency;
+use weir_result::document::{Latency, Results};
 use weir_result::quantile::PERCENTILES;
 use weir_text::similar;
 use weir_text::units::parse_duration_ns;
@@ -50,7 +50,8 @@ impl Time {
         if name == Time::MEAN_GAP.0 {
             return Some(Time::MEAN_GAP);
         }
-        Latency::NAMES.iter().find(|known| **known == name).map(|known| Time(known))
+        let mut names = Results::TIMES.iter().chain(Latency::NAMES);
+        names.find(|known| **known == name).map(|known| Time(known))
     }
 
     /// True if it is measured once per connection, not once per request.
@@ -228,7 +229,8 @@ impl AssertedMetric {
         match self {
             AssertedMetric::Time(time, figure) => time.is_over_responses(*figure),
             AssertedMetric::Path(path) => {
-                let time = path.get(1).filter(|_| path[0] == "latency").map(String::as_str);
+                let is_of_times = ["latency", "results"].contains(&path[0].as_str());
+                let time = path.get(1).filter(|_| is_of_times).map(String::as_str);
                 time.is_some_and(|time| OF_OK.contains(&time) || OF_RESPONSES.contains(&time))
             }
             _ => false,
@@ -247,7 +249,7 @@ impl AssertedMetric {
 /// Fields that are metrics with a name of their own, and so have a bound and a confidence.
 fn named_field(name: &str) -> Option<AssertedMetric> {
     match name.split('.').collect::<Vec<_>>()[..] {
-        ["latency", time, field] | ["latency", time, "all", field] => {
+        [section, time, field] | [section, time, "all", field] if is_of_times(section, time) => {
             let figure = match field {
                 "max_ns" => Figure::Max,
                 field => Figure::Percentile(percentile_field(field)?),
@@ -255,10 +257,18 @@ fn named_field(name: &str) -> Option<AssertedMetric> {
             Some(AssertedMetric::Time(Time::named(time)?, figure))
         }
         ["messages", "goodput", "share"] => Some(AssertedMetric::Goodput),
-        ["throughput", "completed_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Completed)),
-        ["throughput", "good_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Good)),
+        ["results", "completed_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Completed)),
+        ["results", "good_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Good)),
         ["throughput", "sent_rps"] => Some(AssertedMetric::Rate(ThroughputRate::Sent)),
         _ => None,
+    }
+}
+
+/// True if the section of a document has a time of this name.
+fn is_of_times(section: &str, time: &str) -> bool {
+    match section {
+        "results" => Results::TIMES.contains(&time),
+        section => section == "latency" && Latency::NAMES.contains(&time),
     }
 }
 
@@ -305,7 +315,8 @@ fn unknown(name: &str, first: &str) -> String {
     let names = CLASSES.iter().map(|(name, _)| *name);
     let names = names.chain(RATES.iter().map(|(name, _)| *name));
     let names = names.chain(SHORT_TIMES.iter().map(|(name, _)| *name));
-    let names = names.chain(Latency::NAMES.iter().copied()).chain(SECTIONS.iter().copied());
+    let names = names.chain(Results::TIMES).chain(Latency::NAMES.iter().copied());
+    let names = names.chain(SECTIONS.iter().copied());
     match similar(first, names) {
         Some(known) if known == first && SECTIONS.contains(&first) => {
             format!("'{name}' is a section: name a field of it, 'throughput.window_s'; {LIST}")
@@ -346,15 +357,15 @@ mod tests {
             ("errors", AssertedMetric::Share(Class::Errors)),
             ("status.5xx.count", AssertedMetric::Count(Class::Status(500, 599))),
             (
-                "latency.response_time.p99_9_ns",
+                "results.response_time.p99_9_ns",
                 AssertedMetric::Time(Time::RESPONSE, Figure::Percentile(99.9)),
             ),
             (
-                "latency.service_time.p95_ns",
+                "results.service_time.p95_ns",
                 AssertedMetric::Time(Time::SERVICE, Figure::Percentile(95.0)),
             ),
-            ("latency.service_time.all.max_ns", AssertedMetric::Time(Time::SERVICE, Figure::Max)),
-            ("throughput.good_rps", AssertedMetric::Rate(ThroughputRate::Good)),
+            ("results.service_time.all.max_ns", AssertedMetric::Time(Time::SERVICE, Figure::Max)),
+            ("results.good_rps", AssertedMetric::Rate(ThroughputRate::Good)),
             (
                 "plan.load.connections",
                 AssertedMetric::Path(["plan", "load", "connections"].map(str::to_owned).to_vec()),

@@ -119,7 +119,7 @@ impl NamedMetric {
     /// Returns the number of measured requests that did not end as `ok`, of those that the metric
     /// is of; 0 if the document has none.
     pub fn failed(&self, document: &Document) -> u64 {
-        self.scope(document).map_or(0, |scope| scope.failed())
+        self.scope(document).map_or(0, |scope| scope.results.failed())
     }
 
     fn scope<'d>(&self, document: &'d Document) -> Result<Scope<'d>, Missing> {

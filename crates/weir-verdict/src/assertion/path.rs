@@ -1,4 +1,4 @@
-//! Fields of a document by their path in its JSON form: `throughput.completed_rps`,
+//! Fields of a document by their path in its JSON form: `results.completed_rps`,
 //! `slices.0.completed`.
 
 use serde_json::Value;
@@ -10,7 +10,7 @@ use weir_result::quantile::Bound;
 
 /// Maps without entries for what did not happen.
 const SPARSE: [[&str; 2]; 3] =
-    [["accounting", "status"], ["accounting", "errors"], ["accounting", "missed"]];
+    [["results", "status"], ["results", "errors"], ["results", "missed"]];
 
 /// The number at a path.
 pub(super) fn estimate(path: &[String], document: &Document) -> Result<Estimate, Missing> {
@@ -36,7 +36,7 @@ pub(super) fn estimate(path: &[String], document: &Document) -> Result<Estimate,
     }
 }
 
-/// Returns a percentile of a summary, `latency.response_time.ok.p95_ns`, which the document lists
+/// Returns a percentile of a summary, `results.response_time.ok.p95_ns`, which the document lists
 /// by its number.
 fn percentile(path: &[String], section: &Value) -> Option<Estimate> {
     let (field, place) = path.split_last()?;
@@ -58,7 +58,8 @@ fn number_at(path: &[String], section: &Value, number: f64) -> Estimate {
     let has_bound = ["ns", "share"].contains(&name.as_str());
     let bound = parent.and_then(|parent| parent.get("bound")).filter(|_| has_bound);
     let bound = bound.and_then(|bound| serde_json::from_value(bound.clone()).ok());
-    let estimate = match path[0] == "latency" && Unit::of_field(name) == Unit::Nanoseconds {
+    let is_of_times = ["latency", "results"].contains(&path[0].as_str());
+    let estimate = match is_of_times && Unit::of_field(name) == Unit::Nanoseconds {
         true => Estimate::without_confidence(number, "fields have none; assert a percentile"),
         false => Estimate::fact(number),
     };
@@ -100,6 +101,7 @@ sections! {
     probe
     prove_client
     raw
+    results
     run
     script
     selfcheck

@@ -41,8 +41,8 @@ pub(super) fn of_bound(
 
 /// Reason for a percentile that falls on a failed request, or for a greatest time with one.
 fn of_failures(scope: &Scope<'_>) -> String {
-    let failed = scope.failed();
-    let planned = scope.planned();
+    let failed = scope.results.failed();
+    let planned = scope.results.planned;
     let share = units::short_percent(failed as f64 / planned.max(1) as f64);
     format!("it falls on a failed request ({share} failed), which is slower than any response")
 }
@@ -71,8 +71,8 @@ pub(super) fn of_failed_target(scope: &Scope<'_>) -> Option<String> {
 /// Reason why no measured request was sent: the target failed, such as by refusing connections.
 pub(super) fn of_no_load(document: &Document) -> Option<String> {
     let target = &document.verdict.target;
-    let accounting = &document.accounting;
-    let is_unsent = accounting.planned == accounting.never_sent;
+    let results = &document.results;
+    let is_unsent = results.planned == results.outcomes.never_sent;
     let is_unreached = target.state == TargetState::Failed && is_unsent;
     (is_unreached && !target.text.is_empty()).then(|| target.text.clone())
 }

@@ -2,10 +2,9 @@
 //! stage, or both. Their slices have the form of the run's, so that all are estimated alike.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
+use weir_result::NamedSlice;
 use weir_result::document::{Document, Metric, RateInterval, Results, SliceEntry};
-use weir_result::{NamedSlice, Outcomes};
 
 use super::confidence::Missing;
 use super::metric::{ThroughputRate, Time};
@@ -17,10 +16,10 @@ use crate::bounds;
 pub(super) struct Scope<'d> {
     /// The document of the run.
     pub(super) document: &'d Document,
-    /// Their results; none for all of the run.
-    results: Option<Cow<'d, Results>>,
-    /// Length of the time in which they were due, in seconds.
-    window_s: f64,
+    /// Their results.
+    pub(super) results: Cow<'d, Results>,
+    /// True if they are all of the run.
+    is_of_run: bool,
     /// Their times and responses in slices; empty for a name without intervals.
     pub(super) slices: Cow<'d, [SliceEntry]>,
 }
@@ -44,8 +43,8 @@ impl<'d> Scope<'d> {
             .ok_or_else(|| Missing::new("the document has no results by name".to_owned()))?;
         Ok(Scope {
             document,
-            results: Some(Cow::Borrowed(&section.results)),
-            window_s: document.throughput.window_s,
+            results: Cow::Borrowed(&section.results),
+            is_of_run: false,
             slices: Cow::Owned(slices(index, document)),
         })
     }
@@ -53,8 +52,8 @@ impl<'d> Scope<'d> {
     fn of_run(document: &'d Document) -> Scope<'d> {
         Scope {
             document,
-            results: None,
-            window_s: document.throughput.window_s,
+            results: Cow::Borrowed(&document.results),
+            is_of_run: true,
             slices: Cow::Borrowed(&document.slices),
         }
     }
@@ -87,90 +86,57 @@ impl<'d> Scope<'d> {
         let has_intervals = stage.results.completed_interval.is_some();
         Ok(Scope {
             document,
-            results: Some(results),
-            window_s: stage.end_s - stage.start_s,
+            results,
+            is_of_run: false,
             slices: Cow::Owned(if has_intervals { slices } else { Vec::new() }),
         })
     }
 
     /// True if they are those of one name or stage.
     pub(super) fn is_of_name(&self) -> bool {
-        self.results.is_some()
-    }
-
-    /// Number of the measured requests.
-    pub(super) fn planned(&self) -> u64 {
-        self.results.as_ref().map_or(self.document.accounting.planned, |of| of.planned)
-    }
-
-    /// Returns their classes.
-    pub(super) fn outcomes(&self) -> Outcomes {
-        let of_run = || Outcomes::from(&self.document.accounting);
-        self.results.as_ref().map_or_else(of_run, |of| of.outcomes)
-    }
-
-    /// Returns their responses by status code.
-    pub(super) fn status(&self) -> &BTreeMap<u16, u64> {
-        self.results.as_ref().map_or(&self.document.accounting.status, |of| &of.status)
+        !self.is_of_run
     }
 
     /// Returns one of their times; `None` if they have none.
     pub(super) fn times(&self, time: Time) -> Option<&Metric> {
+        if !self.is_of_run && ![Time::RESPONSE, Time::SERVICE].contains(&time) {
+            return None;
+        }
         let mean_gap = || self.document.messages.as_ref()?.mean_gap.as_ref();
-        match &self.results {
-            None if time == Time::MEAN_GAP => mean_gap(),
+        let latency = &self.document.latency;
+        match time {
+            Time::MEAN_GAP => mean_gap(),
             // Without the server's counts a token is a chunk.
-            None if time == Time::PER_TOKEN => {
-                self.document.latency.time_per_token.as_ref().or_else(mean_gap)
-            }
-            None => self.document.latency.named(time.0),
-            Some(of) if time == Time::RESPONSE => Some(&of.response_time),
-            Some(of) if time == Time::SERVICE => of.service_time.as_ref(),
-            Some(_) => None,
+            Time::PER_TOKEN => latency.time_per_token.as_ref().or_else(mean_gap),
+            _ => self.results.time(time.0).or_else(|| latency.named(time.0)),
         }
     }
 
-    /// Returns one of their rates, per second of the window; `None` if they have none.
+    /// Returns one of their rates, per second of their time; `None` if they have none.
     pub(super) fn rate(&self, rate: ThroughputRate) -> Option<f64> {
-        let throughput = &self.document.throughput;
-        let of_window = |count: u64| match self.window_s {
-            window_s if window_s > 0.0 => count as f64 / window_s,
-            _ => 0.0,
-        };
-        match (&self.results, rate) {
-            (None, ThroughputRate::Completed) => Some(throughput.completed_rps),
-            (None, ThroughputRate::Good) => Some(throughput.good_rps),
-            (None, ThroughputRate::Sent) => Some(throughput.sent_rps),
-            (None, ThroughputRate::Bytes) => Some(throughput.bytes_per_second),
-            (Some(of), ThroughputRate::Completed) => Some(of.completed_rps),
-            (Some(of), ThroughputRate::Good) => Some(of_window(of.good)),
-            (Some(_), ThroughputRate::Sent | ThroughputRate::Bytes) => None,
+        let of_run = |rate: f64| self.is_of_run.then_some(rate);
+        match rate {
+            ThroughputRate::Completed => Some(self.results.completed_rps),
+            ThroughputRate::Good => Some(self.results.good_rps),
+            ThroughputRate::Sent => of_run(self.document.throughput.sent_rps),
+            ThroughputRate::Bytes => of_run(self.document.throughput.bytes_per_second),
         }
     }
 
     /// Returns the 95% interval of one of their rates; `None` if the document has none.
     pub(super) fn rate_interval(&self, rate: ThroughputRate) -> Option<RateInterval> {
-        let throughput = &self.document.throughput;
-        match (&self.results, rate) {
-            (None, ThroughputRate::Completed) => throughput.completed_interval,
-            (None, ThroughputRate::Good) => throughput.good_interval,
-            (Some(of), ThroughputRate::Completed) => of.completed_interval,
-            _ => None,
+        match rate {
+            ThroughputRate::Completed => self.results.completed_interval,
+            ThroughputRate::Good => self.results.good_interval,
+            ThroughputRate::Sent | ThroughputRate::Bytes => None,
         }
-    }
-
-    /// Number of the measured requests that did not end as `ok`, without streams that were open at
-    /// the end.
-    pub(super) fn failed(&self) -> u64 {
-        let Some(of) = &self.results else { return self.document.failed() };
-        of.failed()
     }
 
     /// Share of the requests sent that failed; 0 if none was sent.
     pub(super) fn failed_share(&self) -> f64 {
-        let never_sent = self.outcomes().never_sent;
-        let sent = self.planned().saturating_sub(never_sent);
-        self.failed().saturating_sub(never_sent) as f64 / sent.max(1) as f64
+        let never_sent = self.results.outcomes.never_sent;
+        let sent = self.results.planned.saturating_sub(never_sent);
+        self.results.failed().saturating_sub(never_sent) as f64 / sent.max(1) as f64
     }
 }
 

@@ -154,8 +154,8 @@ impl ShareClaim {
 
     /// Returns the share of the measured requests that the claim is about: 1 without a name.
     pub fn requests_share(&self, document: &Document) -> f64 {
-        let planned = self.scope(document).map_or(0, |scope| scope.planned());
-        planned as f64 / document.accounting.planned.max(1) as f64
+        let planned = self.scope(document).map_or(0, |scope| scope.results.planned);
+        planned as f64 / document.results.planned.max(1) as f64
     }
 
     fn scope<'d>(&self, document: &'d Document) -> Result<Scope<'d>, Missing> {
@@ -189,7 +189,7 @@ impl ShareClaim {
         let goodput = document.messages.as_ref().and_then(|messages| messages.goodput.as_ref());
         if let Some(goodput) = goodput.filter(|_| self.is_of_goodput()) {
             let good = goodput.range.map_or(goodput.share, |range| range.high);
-            let count = document.accounting.planned;
+            let count = document.results.planned;
             return vec![SliceTail { count, beyond: ((1.0 - good) * count as f64) as u64 }];
         }
         let client_ns = self.client_ns(document);

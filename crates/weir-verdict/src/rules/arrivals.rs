@@ -20,10 +20,10 @@ pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     }
     // Those of a log are as even as its times.
     let arrivals = document.plan.load.arrivals().unwrap_or(Arrivals::Uniform);
-    let accounting = &document.accounting;
+    let results = &document.results;
     // The counts do not represent the plan then.
     let lacks_many = document.run.interrupted
-        || accounting.never_sent as f64 > NEVER_SENT_MOST * accounting.planned as f64;
+        || results.outcomes.never_sent as f64 > NEVER_SENT_MOST * results.planned as f64;
     let counted = match &document.departures {
         None => Err("departures were not counted"),
         Some(_) if lacks_many => Err("too many requests were never sent"),

@@ -54,7 +54,7 @@ fn client_overhead(document: &Document) -> Rule {
     let Some(any) = heaviest(&mut known.iter()) else {
         return measure.unknown("no kernel timestamps, or too few requests");
     };
-    let summary = &document.latency.response_time.ok;
+    let summary = &document.results.response_time.ok;
     let inflated = |of: &&ClientOverhead| {
         summary.percentile(of.p).is_some_and(|value| overhead::inflates(of, value))
     };
@@ -184,7 +184,7 @@ fn idle_connections(document: &Document) -> Rule {
             ("connections", capacity_ns as f64 / depth * places)
         }
     };
-    let completed = document.throughput.completed as f64;
+    let completed = document.results.completed as f64;
     if whole_ns <= 0.0 || completed <= 0.0 {
         return limited.unknown("nothing was measured");
     }
@@ -223,7 +223,7 @@ fn why_gaps_are_not_the_clients(document: &Document) -> Option<&'static str> {
 
 /// Judges the client's lateness, without waiting for connections.
 fn late_sends(document: &Document) -> Rule {
-    let p50_ns = document.latency.service_time.ok.percentile(50.0).map_or(0.0, |v| v.ns as f64);
+    let p50_ns = document.results.service_time.ok.percentile(50.0).map_or(0.0, |v| v.ns as f64);
     let measure = measure("late-sends", "late sends", RuleUnit::Ns)
         .finding_at(LATE_NS.max(LATE_SHARE * p50_ns))
         .bound_at(LATE_BOUND_NS.max(LATE_BOUND_SHARE * p50_ns));
@@ -285,7 +285,7 @@ fn more_threads(document: &Document, proof: &ProveClientSection) -> Rule {
 /// Judges times so short that weir measures itself (METHOD 1.17).
 fn noise_floor(document: &Document) -> Option<Rule> {
     let floor_ns = document.selfcheck.as_ref()?.service_time.p50_ns;
-    let p50_ns = document.latency.service_time.ok.percentile(50.0)?.ns;
+    let p50_ns = document.results.service_time.ok.percentile(50.0)?.ns;
     let measure = measure("noise-floor", "near the noise floor", RuleUnit::Ratio)
         .fires_below()
         .finding_at(NOISE_FLOOR_FINDING);

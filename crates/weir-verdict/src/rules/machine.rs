@@ -151,7 +151,7 @@ fn governor(document: &Document) -> Option<Rule> {
 /// Notes the exit latency of the deepest idle state.
 fn idle_states(document: &Document, health: &ClientHealth) -> Option<Rule> {
     let exit_ns = health.idle_exit_ns?;
-    let p50_ns = document.latency.service_time.ok.percentile(50.0)?.ns;
+    let p50_ns = document.results.service_time.ok.percentile(50.0)?.ns;
     let is_long = exit_ns as f64 > IDLE_EXIT_NOTE * p50_ns as f64;
     let measure = measure("idle-states", "CPU idle states", RuleUnit::Ns);
     is_long.then(|| {

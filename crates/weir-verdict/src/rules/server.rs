@@ -38,7 +38,7 @@ pub(crate) fn judge(document: &Document, limit: &Limit, rules: &mut Vec<Rule>) {
 fn delayed_ack(document: &Document) -> Rule {
     let measure = Measure::new("delayed-ack", "delayed ACK", Subject::Server, RuleUnit::Share)
         .finding_at(DELAYED_ACK_FINDING);
-    let times = &document.latency.service_time.times.ok;
+    let times = &document.results.service_time.times.ok;
     if times.is_empty() {
         return measure.unknown("no request was completed");
     }
@@ -66,7 +66,7 @@ fn growing_backlog(document: &Document, limit: &Limit) -> Rule {
         _ => Subject::Workload,
     };
     let measure = Measure::new("growing-backlog", "growing backlog", subject, RuleUnit::Rps);
-    if document.open_streams() > 0 {
+    if document.results.open_streams() > 0 {
         return measure.unknown("streams without an end stay in flight");
     }
     let has_counts = document.slices.iter().any(|slice| slice.sent > 0);
@@ -112,7 +112,7 @@ fn connection_waits(document: &Document, limit: &Limit) -> Rule {
     let what = "connections all busy";
     let measure = Measure::new("connection-waits", what, Subject::Workload, RuleUnit::Share)
         .finding_at(WAITED_FINDING);
-    let planned = document.accounting.planned;
+    let planned = document.results.planned;
     if document.connections.connects_of_load() == 0 {
         return measure.unknown("no connection opened");
     }
@@ -128,8 +128,8 @@ fn connection_waits(document: &Document, limit: &Limit) -> Rule {
     let longer = waits.filter(|(bucket, _)| *bucket > bucket_of(opening_ns));
     let waited: u64 = longer.map(|(_, count)| count).sum();
     // Requests never sent waited to the end.
-    let accounting = &document.accounting;
-    let unsent = accounting.never_sent.saturating_sub(accounting.shed);
+    let results = &document.results;
+    let unsent = results.outcomes.never_sent.saturating_sub(results.outcomes.shed);
     let share = (waited + unsent) as f64 / planned as f64;
     let evidence = match opening_ns {
         0 => format!("{} of requests waited for a free connection", units::percent(share)),
@@ -162,7 +162,7 @@ fn upload_windows(document: &Document) -> Option<Rule> {
         Measure::new("upload-windows", "uploads held up", Subject::Server, RuleUnit::Share)
             .finding_at(UPLOAD_WAIT_FINDING);
     let sent = Sent::from(&document.accounting.sent).total();
-    let Some(service_ns) = document.latency.service_time.ok.mean_ns.filter(|ns| *ns > 0.0) else {
+    let Some(service_ns) = document.results.service_time.ok.mean_ns.filter(|ns| *ns > 0.0) else {
         return Some(measure.unknown("no request was successful"));
     };
     let waited_ns = connections.window_wait_ns as f64 / sent.max(1) as f64;

@@ -97,7 +97,7 @@ fn the_measured_value_decides() {
             ("max < 99ms", Fail),
             ("mean < 51ms", Pass),
             ("min >= 1ms", Pass),
-            ("latency.response_time.p50_ns < 60ms", Pass),
+            ("results.response_time.p50_ns < 60ms", Pass),
             ("tls_handshake.p50 < 1s", Fail),
         ],
     );
@@ -112,7 +112,7 @@ fn a_maximum_below_the_limit_passes() {
     times[17] = 4;
     let document = document(&times, 0);
     let result = judge("p99 < 5ms", &document);
-    assert_eq!(document.accounting.planned, 20_337);
+    assert_eq!(document.results.planned, 20_337);
     assert_eq!((result.outcome, result.bound), (Pass, Bound::Exact), "{result:?}");
     assert_eq!(result.measured, "3.00 ms (> 99.99% confidence)");
     assert!(result.confidence.is_some_and(|share| share > 0.999_999), "{result:?}");
@@ -214,7 +214,7 @@ fn numbers_without_a_confidence_fail_where_one_is_required() {
         ("mean < 1s", "weir computes none for means; assert a percentile"),
         ("send_lag.p50 < 1s", "the window has too few slices for this time"),
         ("sent > 1", "weir computes none for this rate"),
-        ("latency.response_time.ok.max_ns < 1s", "fields have none; assert a percentile"),
+        ("results.response_time.ok.max_ns < 1s", "fields have none; assert a percentile"),
     ] {
         let plain = judge(text, &document);
         assert_eq!((plain.outcome, plain.confidence), (Pass, None), "{plain:?}");
@@ -236,7 +236,7 @@ fn a_time_that_falls_on_a_failure_satisfies_no_upper_limit() {
     let not_shown =
         "it falls on a failed request (4.76% failed), which is slower than any response";
     words(&document, "p99 < 3s", Fail, "> 2.00 s", not_shown);
-    words(&document, "latency.response_time.p99_ns < 3s", Fail, "> 2.00 s", not_shown);
+    words(&document, "results.response_time.p99_ns < 3s", Fail, "> 2.00 s", not_shown);
     words(&document, "max < 3s", Fail, "> 2.00 s", not_shown);
     let result = judge("p99 < 1s", &document);
     assert_eq!((result.outcome, result.bound), (Fail, Bound::Lower), "{result:?}");
@@ -253,7 +253,7 @@ fn a_time_that_falls_on_a_failure_satisfies_no_upper_limit() {
 fn a_few_fast_failures_leave_percentiles_their_values() {
     let times: Vec<u64> = (3..=200).collect();
     let document = assembled(&times, (End::Bad, 1, 2), clean);
-    assert_eq!((document.accounting.planned, document.accounting.ok), (600, 594));
+    assert_eq!((document.results.planned, document.results.outcomes.ok), (600, 594));
     for text in ["p50 < 103ms", "p50 > 101ms", "p90 < 183ms", "p99 < 201ms", "p99 < 10s"] {
         let result = judge(text, &document);
         assert_eq!((result.outcome, result.bound), (Pass, Bound::Exact), "{result:?}");
@@ -287,15 +287,15 @@ fn a_search_and_an_assertion_agree() {
 #[test]
 fn a_percentile_of_ok_requests_has_a_field() {
     let document = assembled(&even(), (End::Bad, 1, 500), clean);
-    let ok = document.latency.response_time.ok.percentile(95.0).expect("3,000 responses");
-    let result = judge("latency.response_time.ok.p95_ns < 96ms", &document);
+    let ok = document.results.response_time.ok.percentile(95.0).expect("3,000 responses");
+    let result = judge("results.response_time.ok.p95_ns < 96ms", &document);
     assert_eq!((result.outcome, result.value), (Pass, Some(ok.ns as f64)), "{result:?}");
     check(
         &document,
         &[
-            ("latency.service_time.ok.p99_5_ns < 101ms", Pass),
-            ("latency.response_time.p95_ns < 96ms", Fail),
-            ("latency.response_time.ok.p96_ns < 1s", Fail),
+            ("results.service_time.ok.p99_5_ns < 101ms", Pass),
+            ("results.response_time.p95_ns < 96ms", Fail),
+            ("results.response_time.ok.p96_ns < 1s", Fail),
         ],
     );
 }
@@ -312,9 +312,9 @@ fn fast_failures_pass_no_claim_about_latency() {
         "mean < 5ms",
         "min < 5ms",
         "first_byte.p50 < 5ms",
-        "latency.response_time.ok.max_ns < 5ms",
-        "latency.response_time.ok.percentiles.0.ns < 5ms",
-        "latency.response_time.all.percentiles.0.ns < 5ms",
+        "results.response_time.ok.max_ns < 5ms",
+        "results.response_time.ok.percentiles.0.ns < 5ms",
+        "results.response_time.all.percentiles.0.ns < 5ms",
     ] {
         let result = judge(text, &document);
         assert_eq!(result.outcome, Fail, "{result:?}");
@@ -406,7 +406,7 @@ fn a_rate_that_the_client_limited_is_a_lower_bound() {
     words(&document, "rate > 2k", Fail, "≥ 1,000.0/s", client);
     words(&document, "rate < 2k", Fail, "≥ 1,000.0/s", &format!("not shown, {client}"));
     assert_eq!(judge("rate < 900", &document).reason, None);
-    assert_eq!(judge("throughput.completed_rps < 2k", &document).outcome, Fail);
+    assert_eq!(judge("results.completed_rps < 2k", &document).outcome, Fail);
 }
 
 #[test]
@@ -454,11 +454,11 @@ fn fields_of_the_document_are_found_by_path() {
     check(
         &document,
         &[
-            ("accounting.planned == 3000", Pass),
-            ("accounting.errors.ECONNRESET == 0", Pass),
-            ("accounting.status.200 > 2999", Pass),
+            ("results.planned == 3000", Pass),
+            ("results.errors.ECONNRESET == 0", Pass),
+            ("results.status.200 > 2999", Pass),
             ("throughput.window_s >= 3s", Pass),
-            ("latency.response_time.ok.max_ns < 99ms", Fail),
+            ("results.response_time.ok.max_ns < 99ms", Fail),
             ("plan.load.connections == 10", Pass),
             ("slices.0.start_s == 0", Pass),
             ("slices.7.start_s == 0", Fail),

@@ -23,18 +23,19 @@ fn hundred() -> Measurements {
 #[test]
 fn numbers_are_derived() {
     let document = weir_verdict::assemble(parts(1, 1, hundred())).expect("it adds up");
+    let results = &document.results;
     let accounting = &document.accounting;
-    assert_eq!((accounting.planned, accounting.ok, accounting.timed_out), (100, 98, 1));
-    assert_eq!((document.responses(), document.failed()), (99, 2));
+    assert_eq!((results.planned, results.outcomes.ok, results.outcomes.timed_out), (100, 98, 1));
+    assert_eq!((document.results.responses(), document.results.failed()), (99, 2));
     assert_eq!(accounting.overdue, 1);
     // One of the preflight, 41 of the probe, 100 of warm-up, 100 measured, and the probe thread's.
     let sent = &accounting.sent;
     assert_eq!(sent.total, 1 + 41 + 100 + 100 + sent.witness);
     let throughput = &document.throughput;
     assert_eq!((throughput.window_s, throughput.offered_rps), (3.0, Some(1_000.0)));
-    assert_eq!(throughput.completed_rps, 33.0);
+    assert_eq!(results.completed_rps, 33.0);
 
-    let response = &document.latency.response_time;
+    let response = &document.results.response_time;
     assert_eq!((response.ok.min_ns, response.ok.max_ns), (Some(1), Some(98)));
     assert_eq!(response.ok.mean_ns, Some(49.5));
     let all = response.all.as_ref().expect("there are failures");
@@ -65,39 +66,37 @@ fn the_fixed_names_are_there() {
     for (section, names) in [
         (
             "",
-            "schema_version tool run plan phases environment connections accounting latency \
-             throughput script slices series notes",
+            "schema_version tool run plan phases environment connections results accounting \
+             latency throughput script slices series notes",
         ),
         ("/run", "id epoch part parts interrupted"),
         ("/phases/0", "worker t0_ns t1_ns tail_end_ns drained_ns"),
         ("/connections", "requested open_at_t0 connects closed_by_peer failures"),
         ("/connections/failures/0", "phase errno count"),
         (
-            "/accounting",
-            "planned ok bad_response transport_error timed_out in_flight_at_end never_sent status \
-             errors sent",
+            "/results",
+            "planned outcomes status completed completed_rps good good_rps response_time \
+             service_time",
+        ),
+        (
+            "/results/outcomes",
+            "ok bad_response transport_error timed_out in_flight_at_end never_sent",
         ),
         ("/accounting/sent", "preflight warmup measured tail total"),
-        (
-            "/latency",
-            "response_time service_time send_lag sched_lag connection_wait first_byte connect",
-        ),
-        ("/latency/response_time", "ok all histograms"),
-        ("/latency/response_time/ok", "count min_ns max_ns mean_ns stdev_ns percentiles"),
-        ("/latency/response_time/all/percentiles/0", "p ns bound"),
-        ("/latency/response_time/histograms", "ok bad censored"),
-        (
-            "/throughput",
-            "window_s offered_rps sent_rps completed completed_rps good_rps bytes_per_second",
-        ),
+        ("/latency", "send_lag sched_lag connection_wait first_byte connect"),
+        ("/results/response_time", "ok all histograms"),
+        ("/results/response_time/ok", "count min_ns max_ns mean_ns stdev_ns percentiles"),
+        ("/results/response_time/all/percentiles/0", "p ns bound"),
+        ("/results/response_time/histograms", "ok bad censored"),
+        ("/throughput", "window_s offered_rps sent_rps bytes_per_second"),
     ] {
         let part = document.pointer(section).expect(section);
         for name in names.split_whitespace() {
             assert!(part.get(name).is_some(), "{section}/{name}");
         }
     }
-    assert_eq!(document["latency"]["response_time"]["all"]["percentiles"][2]["bound"], "exact");
-    assert_eq!(document["accounting"]["status"], value!({"200": 98, "500": 1}));
+    assert_eq!(document["results"]["response_time"]["all"]["percentiles"][2]["bound"], "exact");
+    assert_eq!(document["results"]["status"], value!({"200": 98, "500": 1}));
     assert_eq!(document["plan"]["load"]["due"]["curve"]["arrivals"]["seed"], u64::MAX);
 }
 
@@ -210,13 +209,13 @@ fn a_closed_loop_has_one_time() {
         let mut parts = parts(1, 1, hundred());
         parts.given.plan.load.due = None;
         if recorded_as_response {
-            parts.measurements.service_time = Default::default();
+            parts.measurements.results.service_time = Default::default();
         } else {
-            parts.measurements.response_time = Default::default();
+            parts.measurements.results.response_time = Default::default();
         }
         let document = weir_verdict::assemble(parts).expect("it adds up");
-        assert_eq!(document.latency.response_time, document.latency.service_time);
-        assert_eq!(document.latency.service_time.ok.count, 98);
+        assert_eq!(document.results.response_time, document.results.service_time);
+        assert_eq!(document.results.service_time.ok.count, 98);
         assert_eq!(document.throughput.offered_rps, None);
     }
 }
@@ -255,32 +254,32 @@ fn windows_are_planned_or_observed() {
 fn what_does_not_add_up_is_no_document() {
     type Change = fn(&mut Measurements);
     let changes: [(Change, &str); 15] = [
-        (|m| m.planned += 1, "six classes and the planned count: 100 is not 101"),
-        (|m| m.outcomes.ok -= 1, "six classes"),
-        (|m| *m.status.entry(200).or_default() += 1, "status codes and answers"),
-        (|m| m.status.clear(), "status codes"),
+        (|m| m.results.planned += 1, "six classes and the planned count: 100 is not 101"),
+        (|m| m.results.outcomes.ok -= 1, "six classes"),
+        (|m| *m.results.status.entry(200).or_default() += 1, "status codes and answers"),
+        (|m| m.results.status.clear(), "status codes"),
         (
             |m| {
-                m.outcomes.timed_out -= 1;
-                m.outcomes.transport_error += 1;
+                m.results.outcomes.timed_out -= 1;
+                m.results.outcomes.transport_error += 1;
             },
             "errors by kind",
         ),
         (
             |m| {
-                m.outcomes.ok -= 1;
-                m.outcomes.bad_response += 1;
+                m.results.outcomes.ok -= 1;
+                m.results.outcomes.bad_response += 1;
             },
             "response times and ok requests",
         ),
-        (|m| m.response_time.ok.record(5), "response times and ok"),
-        (|m| m.service_time.bad.record(5), "service times and bad"),
+        (|m| m.results.response_time.ok.record(5), "response times and ok"),
+        (|m| m.results.service_time.bad.record(5), "service times and bad"),
         (|m| m.first_byte.record(5), "first bytes"),
         (|m| m.send_lag.ok.record(5), "send lags"),
         (|m| m.sched_lag.record(5), "scheduling lags"),
         (|m| m.slices[0].ok.record(5), "over slices"),
         (|m| m.sent.measured = 101, "sent requests"),
-        (|m| m.window.good = 1_000, "good answers"),
+        (|m| m.results.good = 1_000, "good answers"),
         (|m| m.overdue = 101, "overdue requests and planned ones"),
     ];
     for (change, why) in changes {
@@ -367,10 +366,10 @@ fn what_is_no_document_is_distinguished() {
     assert!(load(r#"{"schema_version": 5}"#).contains("schema version is 5"));
     assert!(load(r#"{"schema_version": 4}"#).contains("missing field `tool`"));
     assert!(load(&"[".repeat(1_000_000)).contains("not JSON"));
-    let response = "/latency/response_time";
+    let response = "/results/response_time";
     let text = format!("{response}/histograms/ok");
     let broken = changed(&text, value!("AAAA"));
-    let place = "it is damaged: latency.response_time: the histogram 'ok': it is not a compressed";
+    let place = "it is damaged: results.response_time: the histogram 'ok': it is not a compressed";
     assert!(broken.starts_with(place), "{broken}");
     let broken = changed("/slices/0/ok/histogram", value!("?"));
     assert!(broken.starts_with("it is damaged: slices[0].ok: it is not base64"), "{broken}");
@@ -383,8 +382,8 @@ fn what_is_no_document_is_distinguished() {
     assert!(changed(&sum, value!("9".repeat(39))).contains("sum_ns is out of range"));
     assert!(changed(&sum, value!("ten")).contains("sum_ns is out of range"));
     assert!(changed(&sum, value!("5000")).contains("the sum over its buckets"));
-    assert!(changed("/accounting/planned", value!(1_u64 << 60)).contains("accounting.planned"));
-    assert!(changed("/accounting/ok", value!(97)).contains("six classes"));
+    assert!(changed("/results/planned", value!(1_u64 << 60)).contains("results.planned"));
+    assert!(changed("/results/outcomes/ok", value!(97)).contains("six classes"));
     let calls = changed("/script/callbacks/request/calls", value!(1_u64 << 60));
     assert!(calls.contains("script.callbacks.request.calls is out of range"), "{calls}");
     assert!(changed("/accounting", value!({"ok": 1})).contains("missing field"));
@@ -413,7 +412,7 @@ fn fields_of_later_programs_are_ignored() {
         "/environment",
         "/accounting",
         "/accounting/sent",
-        "/latency/response_time",
+        "/results/response_time",
         "/throughput",
         "/slices/0",
         "/series/0",

@@ -217,7 +217,7 @@ fn an_interrupted_part_merges_with_the_others() {
     assert!(!merged.parts[0].run.interrupted);
     let ends: Vec<f64> = merged.slices.iter().map(|slice| slice.end_s).collect();
     assert_eq!(ends, [1.0, 2.0, 3.0]);
-    assert_eq!(merged.accounting.ok, 200);
+    assert_eq!(merged.results.outcomes.ok, 200);
     let planned = merged.departures.map(|departures| departures.planned);
     assert_eq!(planned, Some(60), "40 of one, 20 of the other");
 }
@@ -336,8 +336,8 @@ fn weaken(whole: &mut Document, merged: &Document) {
             summary(own, other);
         }
     };
-    metric(&mut whole.latency.response_time, &merged.latency.response_time);
-    metric(&mut whole.latency.service_time, &merged.latency.service_time);
+    metric(&mut whole.results.response_time, &merged.results.response_time);
+    metric(&mut whole.results.service_time, &merged.results.service_time);
 }
 
 proptest! {

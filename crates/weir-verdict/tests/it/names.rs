@@ -4,8 +4,8 @@
 use weir_result::document::DocumentParts;
 use weir_result::quantile::Bound;
 use weir_result::{
-    AssertionOutcome, AssertionResult, Document, ListOrder, ListPlan, Measurements, NameCounts,
-    NamedSlice,
+    AssertionOutcome, AssertionResult, Document, ListOrder, ListPlan, Measurements, NamedSlice,
+    ResultCounts,
 };
 use weir_verdict::{Assertion, NamedMetric, ShareClaim};
 
@@ -64,7 +64,7 @@ fn count(measured: &mut Measurements, (index, request): &Named) {
 fn run(requests: &[Named], change: impl FnOnce(&mut DocumentParts)) -> Document {
     let all: Vec<Request> = requests.iter().map(|(_, request)| *request).collect();
     let mut measured = fixture::measurements(0, &all);
-    measured.names = vec![NameCounts::default(); NAMES.len()];
+    measured.names = vec![ResultCounts::default(); NAMES.len()];
     for slice in &mut measured.slices {
         slice.named = vec![NamedSlice::default(); 2];
     }

@@ -23,7 +23,7 @@ fn other_things_do_not() {
         weir_verdict::assemble(parts(1, 1, Measurements::default())).expect("it adds up");
     let document: Value = serde_json::from_slice(&json(&document)).expect("JSON");
     for (pointer, wrong) in [
-        ("/accounting/planned", value!(-1)),
+        ("/results/planned", value!(-1)),
         ("/accounting", value!({})),
         ("/latency/connect/ok/percentiles", value!([{"p": 50.0, "ns": 1, "bound": "most"}])),
         ("/throughput/window_s", value!("3")),

@@ -52,8 +52,9 @@ fn errors_for_some_seconds_end_the_load() {
                 ran.stderr.contains("error: --abort 'errors > 50% for 2s' ended the load after")
             );
             assert_eq!(ran.document.plan.load.abort, [condition]);
+            let results = &ran.document.results;
             let accounting = &ran.document.accounting;
-            assert_eq!((accounting.ok, accounting.in_flight_at_end), (100, 0), "{ran}");
+            assert_eq!((results.outcomes.ok, results.outcomes.in_flight_at_end), (100, 0), "{ran}");
             assert_eq!(server.finish(), accounting.sent.total, "{ran}");
         }
     });

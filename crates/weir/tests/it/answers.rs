@@ -40,8 +40,9 @@ fn check_kept(answer: &str, more: &[&str], status: u16, interim_each: u64) {
         let ran = weir::load(engine, "-c2 -t2 -n 50", &words);
         ran.assert_all_ok();
         ran.assert_no_failure();
+        let results = &ran.document.results;
         let accounting = &ran.document.accounting;
-        assert_eq!(accounting.status, [(status, 50)].into(), "{ran}");
+        assert_eq!(results.status, [(status, 50)].into(), "{ran}");
         assert_eq!(accounting.interim_responses, 50 * interim_each, "{ran}");
         assert_eq!(ran.connects(), 2, "{ran}");
         ran.assert_says(&format!("{status}: 50"));
@@ -132,10 +133,10 @@ fn answers_of_400_and_above_are_bad_and_still_answers() {
     on_an_engine(|engine| {
         let server = Served::with(|behaviour| behaviour.status = 503);
         let ran = weir::load(engine, "-c2 -t2 -n 20", &[&server.url()]);
-        let accounting = &ran.document.accounting;
-        assert_eq!((accounting.ok, accounting.bad_response), (0, 20), "{ran}");
-        assert_eq!(accounting.status, [(503, 20)].into(), "{ran}");
-        assert_eq!(ran.document.throughput.good, 0, "{ran}");
+        let results = &ran.document.results;
+        assert_eq!((results.outcomes.ok, results.outcomes.bad_response), (0, 20), "{ran}");
+        assert_eq!(results.status, [(503, 20)].into(), "{ran}");
+        assert_eq!(ran.document.results.good, 0, "{ran}");
         assert_eq!(ran.code, 1, "{ran}");
         ran.assert_only_bounds(0);
         ran.assert_says("503: 20");
@@ -168,10 +169,10 @@ fn check_broken(answer: &str, kind: &str) {
     on_an_engine(|engine| {
         let server = Raw::answering(answer);
         let ran = weir::load(engine, "-c2 -t2 -n 8", &[&server.url()]);
-        let accounting = &ran.document.accounting;
-        assert_eq!((ran.code, accounting.transport_error), (1, 8), "{kind}: {ran}");
+        let results = &ran.document.results;
+        assert_eq!((ran.code, results.outcomes.transport_error), (1, 8), "{kind}: {ran}");
         let kind = format!("protocol_{kind}");
-        assert_eq!(accounting.errors, [(kind.clone(), 8)].into(), "{kind}: {ran}");
+        assert_eq!(results.errors, [(kind.clone(), 8)].into(), "{kind}: {ran}");
         assert_eq!(ran.failures(InUse, &kind), 8, "{kind}: {ran}");
         assert!(ran.connects() >= 8, "{kind}: {ran}");
         assert!(ran.stderr.contains("no valid response from"), "{kind}: {ran}");
@@ -206,10 +207,10 @@ fn bytes_behind_an_answer_cost_the_connection_and_not_the_answer() {
     on_an_engine(|engine| {
         let server = Raw::answering(format!("{OK}HTTP/1.1 200"));
         let ran = weir::load(engine, "-c2 -t2 -n 8", &[&server.url()]);
-        let accounting = &ran.document.accounting;
+        let results = &ran.document.results;
         // The bytes arrive with the response, or before the next one.
-        assert_eq!(accounting.ok + accounting.transport_error, 8, "{ran}");
-        assert!(accounting.ok >= 1, "{ran}");
+        assert_eq!(results.outcomes.ok + results.outcomes.transport_error, 8, "{ran}");
+        assert!(results.outcomes.ok >= 1, "{ran}");
         let kind = "protocol_unsolicited_bytes";
         let failed = ran.failures(Idle, kind) + ran.failures(InUse, kind);
         assert!(failed >= 7, "{ran}");

@@ -182,7 +182,7 @@ fn a_dash_is_standard_output() {
         let output = Process::start(command.args(words.split(' ')).arg(server.url())).wait();
         assert_eq!((output.code(), output.stderr.as_str()), (0, ""), "{words}");
         let document = Document::from_json(output.stdout.as_bytes()).expect("nothing but it");
-        assert_eq!(document.accounting.ok, 1);
+        assert_eq!(document.results.outcomes.ok, 1);
         assert_eq!(directory.names(), [""; 0], "{words}");
     }
     check_wrong(&["--raw", "-", NOWHERE], &["--raw cannot write to standard output", "--output"]);
@@ -304,7 +304,7 @@ fn json_is_the_document_and_a_report_of_it_is_the_text() {
 
         let json = weir(&format!("--format json {load}"), &[&server.url()]);
         let document = Document::from_json(json.stdout.as_bytes());
-        assert!(document.expect("it is a document").accounting.ok > 0, "{load}");
+        assert!(document.expect("it is a document").results.outcomes.ok > 0, "{load}");
     }
 }
 
@@ -328,7 +328,7 @@ fn quiet_is_silent() {
     let file = directory.file("run.json");
     let output = weir(&format!("--no-verdict -q -n 5 -o {file}"), &[&server.url()]);
     assert_eq!((output.code(), output.stdout, output.stderr), (0, String::new(), String::new()));
-    assert_eq!(Document::load(&file).expect("it was written").accounting.ok, 5);
+    assert_eq!(Document::load(&file).expect("it was written").results.outcomes.ok, 5);
     assert_eq!(directory.names(), ["run.json"], "no temporary file is left");
 }
 

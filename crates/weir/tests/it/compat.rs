@@ -424,7 +424,8 @@ fn wrk2_takes_one_latency_of_a_batch_by_flag() {
         assert!((1..=900).contains(&report.requests), "{output:?}");
         // A busy machine may answer the last batches after the end of the window.
         let batches = report.spectra[0].footer[3] / per_batch;
-        assert!(batches > 200.0 && batches <= 300.0, "{output:?}");
+        let answered = report.requests as f64 / 3.0;
+        assert!(batches >= answered.floor() && batches <= 300.0, "{output:?}");
     }
 }
 

@@ -45,9 +45,9 @@ fn assert_refused(ran: &Ran) {
     let document = &ran.document;
     assert_eq!(document.connections.open_at_t0, 0, "{ran}");
     assert_eq!(document.accounting.sent.total, 0, "{ran}");
-    assert_eq!(document.accounting.never_sent, document.accounting.planned, "{ran}");
+    assert_eq!(document.results.outcomes.never_sent, document.results.planned, "{ran}");
     assert!(ran.failures(Connect, "ECONNREFUSED") >= 4, "{ran}");
-    assert_eq!(document.latency.response_time.ok.count, 0, "{ran}");
+    assert_eq!(document.results.response_time.ok.count, 0, "{ran}");
     ran.assert_says("FAILED: no connection: connection refused");
     ran.assert_says("0 of 4 open: ECONNREFUSED (connection refused)");
     assert!(!ran.text.contains("mean"), "{ran}");
@@ -178,7 +178,7 @@ fn a_server_that_announces_the_close_causes_no_error() {
             let ran = weir::load(engine, &flags, &[&server.url()]);
             ran.assert_all_ok();
             ran.assert_no_failure();
-            assert_eq!(ran.document.accounting.ok, 100, "{ran}");
+            assert_eq!(ran.document.results.outcomes.ok, 100, "{ran}");
             assert_eq!(server.stop().requests, ran.document.accounting.sent.total, "{ran}");
             assert!(ran.connects() >= 34, "{ran}");
             assert!(ran.document.connections.closed_by_peer >= 30, "{ran}");
@@ -241,10 +241,11 @@ fn connections_closed_while_idle_are_renewed_without_an_error() {
         let ran = weir::load(engine, flags, &[&server.url()]);
         let requests = server.finish();
         let crossed = crossed.load(Ordering::Relaxed);
+        let results = &ran.document.results;
         let accounting = &ran.document.accounting;
-        assert_eq!(accounting.planned, 20, "{ran}");
-        assert_eq!(accounting.transport_error, crossed, "{ran}");
-        assert_eq!(accounting.ok, 20 - crossed, "{ran}");
+        assert_eq!(results.planned, 20, "{ran}");
+        assert_eq!(results.outcomes.transport_error, crossed, "{ran}");
+        assert_eq!(results.outcomes.ok, 20 - crossed, "{ran}");
         assert_eq!(accounting.sent.total, requests, "{ran}");
         assert_eq!(ran.failures(Idle, "closed"), 0, "{ran}");
         assert_eq!(ran.failures(InUse, "closed"), crossed, "{ran}");
@@ -261,10 +262,10 @@ fn idle_timeouts_of_a_server_cause_no_error() {
         let flags = "-c2 -t1 -R 2 -d2s --warmup 0 --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
         let stats = server.stop();
-        let accounting = &ran.document.accounting;
+        let results = &ran.document.results;
         // A request that crossed the close was never read, and is the only kind of error.
-        assert_eq!((accounting.planned, accounting.ok), (4, stats.answered), "{ran}");
-        assert_eq!(accounting.transport_error, 4 - stats.requests, "{ran}");
+        assert_eq!((results.planned, results.outcomes.ok), (4, stats.answered), "{ran}");
+        assert_eq!(results.outcomes.transport_error, 4 - stats.requests, "{ran}");
         assert_eq!(ran.failures(Idle, "closed"), 0, "{ran}");
         assert!(ran.document.connections.closed_by_peer >= 2, "{ran}");
     });
@@ -278,10 +279,10 @@ fn every_injected_reset_is_counted_once() {
         });
         let ran = weir::load(engine, "-c4 -t2 -n 200 --no-preflight", &[&server.url()]);
         let stats = server.stop();
-        let accounting = &ran.document.accounting;
+        let results = &ran.document.results;
         assert_eq!((stats.requests, stats.reset), (200, 20), "{ran}");
-        assert_eq!((accounting.ok, accounting.transport_error), (180, 20), "{ran}");
-        assert_eq!(accounting.errors.get("ECONNRESET"), Some(&20), "{ran}");
+        assert_eq!((results.outcomes.ok, results.outcomes.transport_error), (180, 20), "{ran}");
+        assert_eq!(results.errors.get("ECONNRESET"), Some(&20), "{ran}");
         assert_eq!(ran.failures(InUse, "ECONNRESET"), 20, "{ran}");
         ran.assert_says("ECONNRESET (connection reset by peer): 20");
     });
@@ -297,9 +298,13 @@ fn answers_cut_short_are_errors_of_their_own_kind() {
                 behaviour.faults = vec![fault.parse().expect("a fault")];
             });
             let ran = weir::load(engine, "-c4 -t2 -n 100 --no-preflight", &[&server.url()]);
-            let accounting = &ran.document.accounting;
-            assert_eq!((accounting.ok, accounting.transport_error), (90, 10), "{fault}: {ran}");
-            assert_eq!(accounting.errors.get(kind), Some(&10), "{fault}: {ran}");
+            let results = &ran.document.results;
+            assert_eq!(
+                (results.outcomes.ok, results.outcomes.transport_error),
+                (90, 10),
+                "{fault}: {ran}"
+            );
+            assert_eq!(results.errors.get(kind), Some(&10), "{fault}: {ran}");
             assert_eq!(server.stop().requests, 100, "{fault}: {ran}");
         }
     });

@@ -9,7 +9,7 @@ use weir_result::Document;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use weir_result::document::Accounting;
+use weir_result::document::Results;
 
 use crate::support::directory::Directory;
 use crate::support::nginx::Nginx;
@@ -30,8 +30,8 @@ fn response(headers: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the counts by kind.
-fn missed(accounting: &Accounting) -> Vec<(&str, u64)> {
-    accounting.missed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect()
+fn missed(results: &Results) -> Vec<(&str, u64)> {
+    results.missed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect()
 }
 
 /// Returns the expectation and what was found in the example of a kind.
@@ -56,9 +56,9 @@ fn one_broken_body_in_a_hundred_is_found() {
         });
         let more = ["--expect", "body~\"ok\"", "--expect", "header:etag=a", &server.url()];
         let ran = weir::load(engine, "-n 1000 -c 4 -t 2 --no-preflight", &more);
-        let accounting = &ran.document.accounting;
-        assert_eq!((accounting.ok, accounting.bad_response), (990, 10), "{ran}");
-        assert_eq!(missed(accounting), [("expect_body", 10)], "{ran}");
+        let results = &ran.document.results;
+        assert_eq!((results.outcomes.ok, results.outcomes.bad_response), (990, 10), "{ran}");
+        assert_eq!(missed(results), [("expect_body", 10)], "{ran}");
         assert_eq!(example(&ran, "expect_body"), ("body~\"ok\"", "{\"state\": \"broken\"}"));
         ran.assert_says("Expectations expect body: 10 body~\"ok\" status 200 found {\"state\"");
         assert_eq!(ran.code, 0, "{ran}");
@@ -83,7 +83,7 @@ fn bodies_that_nginx_compresses_are_decoded() {
                 let more = ["-H", "Accept-Encoding: gzip", &url];
                 let more: Vec<&str> = expected.chain(more).collect();
                 let ran = weir::load(engine, &flags, &more);
-                assert_eq!(missed(&ran.document.accounting), misses, "{ran}");
+                assert_eq!(missed(&ran.document.results), misses, "{ran}");
                 ran
             };
             let coded = "header:content-encoding=gzip";
@@ -107,7 +107,7 @@ fn a_bomb_costs_no_more_than_the_limit() {
     for (flag, limit) in [("8Mi", 8 << 20), ("100Ki", 100 << 10)] {
         let more = ["--expect", "body~x", "--expect-max-body", flag, &server.url()];
         let ran = weir::load("auto", flags, &more);
-        assert_eq!(missed(&ran.document.accounting), [("body_too_large", 20)], "{ran}");
+        assert_eq!(missed(&ran.document.results), [("body_too_large", 20)], "{ran}");
         // Beside the decoded body there are the bodies as received, one for each connection, and
         // the decoder's own pages. Decoded, the 20 bodies have 20 GiB.
         let most = resident(&without) + limit + (32 << 20);
@@ -170,7 +170,7 @@ fn rows_have_expectations_of_their_own() {
     assert_eq!(of_name("c"), (0, vec![("expect_status", 10)]), "{ran}");
     assert_eq!(of_name("d"), (0, vec![("expect_header", 10)]), "{ran}");
     let all = [("expect_header", 10), ("expect_json", 5), ("expect_status", 10)];
-    assert_eq!(missed(&ran.document.accounting), all, "{ran}");
+    assert_eq!(missed(&ran.document.results), all, "{ran}");
     assert_eq!(example(&ran, "expect_status").0, "status=200-299");
     assert_eq!(example(&ran, "expect_header"), ("header:x", "no x"));
     assert_eq!(example(&ran, "expect_json"), ("json:/id=1", "/id = 2"));
@@ -247,7 +247,7 @@ fn an_assertion_reads_a_kind() {
         ("body~^ok$", "expect_status", 0),
         ("body~^ok$", "expect_body", 3),
     ] {
-        let claim = format!("accounting.missed.{kind} == 0");
+        let claim = format!("results.missed.{kind} == 0");
         let more = ["--expect", expected, "--assert", &claim, &server.url()];
         let ran = weir::load("auto", "-n 100 -c 1 -t 1 --no-preflight", &more);
         assert_eq!(ran.code, code, "{expected} {kind}: {ran}");

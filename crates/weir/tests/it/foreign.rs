@@ -68,11 +68,11 @@ fn having(log: &[Value], name: &str, value: impl Into<Value>) -> u64 {
 }
 
 fn error(ran: &Ran, name: &str) -> u64 {
-    ran.document.accounting.errors.get(name).copied().unwrap_or(0)
+    ran.document.results.errors.get(name).copied().unwrap_or(0)
 }
 
 fn status(ran: &Ran, code: u16) -> u64 {
-    ran.document.accounting.status.get(&code).copied().unwrap_or(0)
+    ran.document.results.status.get(&code).copied().unwrap_or(0)
 }
 
 #[test]
@@ -92,18 +92,19 @@ fn event_streams_of_aiohttp_are_counted_as_its_log_has_them() {
             let number = |name: &str| -> u64 {
                 log.iter().map(|line| line[name].as_u64().expect("a number")).sum()
             };
+            let results = &ran.document.results;
             let accounting = &ran.document.accounting;
             let messages = ran.document.messages.as_ref().expect("messages");
             let reported = counts([
                 ("requests", accounting.sent.total - accounting.sent.returned),
                 ("messages", messages.measured),
-                ("end marks", messages.end_marks),
-                ("ok", accounting.ok),
-                ("errors", accounting.missed.get("stream_error").copied().unwrap_or(0)),
+                ("end marks", results.messages.as_ref().map_or(0, |of| of.end_marks)),
+                ("ok", results.outcomes.ok),
+                ("errors", results.missed.get("stream_error").copied().unwrap_or(0)),
                 ("busy", status(&ran, 503) + status(&ran, 429)),
                 ("cut", error(&ran, "closed_in_answer")),
                 ("reset", error(&ran, "ECONNRESET")),
-                ("silent", accounting.timed_out),
+                ("silent", results.outcomes.timed_out),
             ]);
             let bad = having(log, "status", 503) + having(log, "status", 429);
             let is_failed = |line: &&Value| {
@@ -150,12 +151,13 @@ fn calls_of_grpcio_are_counted_as_its_log_has_them() {
             let ran = weir::load(engine, &words, &["--body-lines", &bodies, &server.url]);
             let [_, log @ ..] = &server.finish()[..] else { panic!("an empty log") };
             let received = ran.document.messages.as_ref().map(|messages| messages.measured);
+            let results = &ran.document.results;
             let accounting = &ran.document.accounting;
-            let missed = |name: &str| accounting.missed.get(name).copied().unwrap_or(0);
+            let missed = |name: &str| results.missed.get(name).copied().unwrap_or(0);
             let reported = counts([
                 ("calls", accounting.sent.total),
                 ("messages", received.unwrap_or(0)),
-                ("ok", accounting.ok),
+                ("ok", results.outcomes.ok),
                 ("unavailable", missed("grpc_UNAVAILABLE")),
                 ("cancelled", missed("grpc_CANCELLED")),
             ]);
@@ -185,12 +187,13 @@ fn messages_of_websockets_are_counted_as_its_log_has_them() {
             let ran = weir::load(engine, words, &["--body", body, "--no-preflight", &url]);
             let [log] = &server.finish()[..] else { panic!("a log of one line") };
             let number = |name: &str| log[name].as_u64().unwrap_or(0);
+            let results = &ran.document.results;
             let accounting = &ran.document.accounting;
             let connections = &ran.document.connections;
             let reported = counts([
                 ("messages", accounting.sent.total),
-                ("echoes", accounting.ok),
-                ("silent", accounting.timed_out),
+                ("echoes", results.outcomes.ok),
+                ("silent", results.outcomes.timed_out),
                 ("upgraded", connections.connects),
                 ("pushes", connections.pushed),
                 ("push bytes", connections.pushed_bytes),

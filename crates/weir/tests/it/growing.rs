@@ -56,10 +56,14 @@ fn requests_beyond_the_limit_are_shed() {
         let flags = "-c 10 -t2 --in-flight 5 -R 200 -d 300ms --warmup 0 --no-preflight \
                      --drain 60s -T 60s";
         let ran = weir::load(engine, flags, &[&url]);
-        let accounting = &ran.document.accounting;
-        assert_eq!((accounting.planned, accounting.never_sent), (60, accounting.shed), "{ran}");
-        assert_eq!(accounting.ok + accounting.shed, 60, "{ran}");
-        assert!(accounting.ok >= 5 && accounting.shed > 0, "{ran}");
+        let results = &ran.document.results;
+        assert_eq!(
+            (results.planned, results.outcomes.never_sent),
+            (60, results.outcomes.shed),
+            "{ran}"
+        );
+        assert_eq!(results.outcomes.ok + results.outcomes.shed, 60, "{ran}");
+        assert!(results.outcomes.ok >= 5 && results.outcomes.shed > 0, "{ran}");
         ran.assert_says("never sent: due while 5 requests were in flight");
         ran.assert_says("at most 5 in flight");
     });
@@ -84,7 +88,7 @@ fn connections_grow_with_tls_streams_and_renewals() {
     ] {
         let flags = format!("-c 1..200 -R 200 -d 200ms --warmup 0 --no-preflight {flags}");
         let ran = weir::load("epoll", &flags, &[url]);
-        assert_eq!(ran.document.accounting.ok, 40, "{flags}\n{ran}");
+        assert_eq!(ran.document.results.outcomes.ok, 40, "{flags}\n{ran}");
         assert!(ran.document.connections.grown > 0, "{flags}\n{ran}");
     }
 }

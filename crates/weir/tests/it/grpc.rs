@@ -7,7 +7,7 @@ use std::process::Command;
 use weir_grpc::gzip;
 use weir_http::grpc::push_message;
 use weir_http::h2::frame;
-use weir_result::document::{Accounting, TargetState};
+use weir_result::document::{Results, TargetState};
 use weir_serve::EventStream;
 
 use crate::http2::{serving, settings};
@@ -41,13 +41,13 @@ fn schema() -> (Directory, String) {
 }
 
 /// Returns the counts by kind.
-fn missed(accounting: &Accounting) -> Vec<(&str, u64)> {
-    accounting.missed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect()
+fn missed(results: &Results) -> Vec<(&str, u64)> {
+    results.missed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect()
 }
 
 /// Returns the counts by status.
-fn statuses(accounting: &Accounting) -> Vec<(&str, u64)> {
-    accounting.grpc_status.iter().map(|(name, count)| (name.as_str(), *count)).collect()
+fn statuses(results: &Results) -> Vec<(&str, u64)> {
+    results.grpc_status.iter().map(|(name, count)| (name.as_str(), *count)).collect()
 }
 
 #[test]
@@ -59,12 +59,13 @@ fn exactly_the_calls_with_another_status_failed() {
         });
         let more = ["--grpc", "demo.Echo/Say", "--grpc-binary", "-b", "hi", &server.url()];
         let ran = weir::load(engine, "-n 1000 -c 4 -t 2 --streams 3", &more);
+        let results = &ran.document.results;
         let accounting = &ran.document.accounting;
         // The 500th and the 1,000th call have the first fault.
-        assert_eq!((accounting.ok, accounting.bad_response), (988, 12), "{ran}");
-        assert_eq!(missed(accounting), [("grpc_NOT_FOUND", 2), ("grpc_UNAVAILABLE", 10)], "{ran}");
+        assert_eq!((results.outcomes.ok, results.outcomes.bad_response), (988, 12), "{ran}");
+        assert_eq!(missed(results), [("grpc_NOT_FOUND", 2), ("grpc_UNAVAILABLE", 10)], "{ran}");
         let counts = [("NOT_FOUND", 2), ("OK", 988), ("UNAVAILABLE", 10)];
-        assert_eq!(statuses(accounting), counts, "{ran}");
+        assert_eq!(statuses(results), counts, "{ran}");
         ran.assert_says("gRPC status OK: 988 NOT_FOUND: 2 UNAVAILABLE: 10");
         let example = &accounting.miss_examples["grpc_UNAVAILABLE"];
         assert_eq!(example.expected, "grpc-status=0");
@@ -82,8 +83,8 @@ fn another_status_can_be_expected() {
     let server = Served::with(|p| p.grpc_faults = vec!["5@1/2".parse().expect("valid")]);
     let words = "-n 100 -c 1 --grpc a.B/C --grpc-binary --expect grpc-status=5";
     let ran = weir::load("epoll", words, &[&server.url()]);
-    assert_eq!(ran.document.accounting.ok, 50, "{ran}");
-    assert_eq!(missed(&ran.document.accounting), [("grpc_OK", 50)], "{ran}");
+    assert_eq!(ran.document.results.outcomes.ok, 50, "{ran}");
+    assert_eq!(missed(&ran.document.results), [("grpc_OK", 50)], "{ran}");
     ran.assert_says("gRPC status OK: 50 NOT_FOUND: 50");
 }
 
@@ -93,8 +94,8 @@ fn a_response_without_a_status_is_a_failure_of_its_own() {
     // A server that knows no gRPC answers requests with another media type in its own way.
     let more = ["-H", "content-type: text/plain", &server.url()];
     let ran = weir::load("epoll", "-n 10 -c 1 --grpc a.B/C --grpc-binary", &more);
-    assert_eq!(missed(&ran.document.accounting), [("grpc_no_status", 10)], "{ran}");
-    assert_eq!(statuses(&ran.document.accounting), [("none", 10)], "{ran}");
+    assert_eq!(missed(&ran.document.results), [("grpc_no_status", 10)], "{ran}");
+    assert_eq!(statuses(&ran.document.results), [("none", 10)], "{ran}");
 }
 
 /// Streams of five messages, some of which are cut after two, and some of which never begin.
@@ -109,8 +110,9 @@ fn streams_that_are_cut_failed_and_their_messages_count() {
         let (_directory, file) = schema();
         let more = ["--proto", &file, "--grpc", "demo.Echo/Watch", "-b", "{}", &server.url()];
         let ran = weir::load(engine, "-n 110 -c 2 --streams 2", &more);
-        let accounting = &ran.document.accounting;
-        let found = (accounting.ok, accounting.bad_response, accounting.transport_error);
+        let results = &ran.document.results;
+        let found =
+            (results.outcomes.ok, results.outcomes.bad_response, results.outcomes.transport_error);
         assert_eq!(found, (90, 10, 10), "{ran}");
         let messages = ran.document.messages.as_ref().expect("the method streams them");
         assert_eq!((messages.measured, messages.streams), (90 * 5 + 10 * 2, 100), "{ran}");
@@ -134,10 +136,10 @@ fn an_endless_stream_of_a_server_is_alive() {
         let more = [&words[..], &[&url]].concat();
         let flags = "-d 1s --warmup 0 --drain 200ms -c 2 --streams 2";
         let ran = weir::load(engine, flags, &more);
-        let accounting = &ran.document.accounting;
-        let messages = ran.document.messages.as_ref().expect("the method streams them");
-        assert_eq!((ran.code, messages.open), (0, accounting.in_flight_at_end), "{ran}");
-        assert_eq!((messages.open, accounting.ok), (4, 0), "{ran}");
+        let results = &ran.document.results;
+        let open = results.open_streams();
+        assert_eq!((ran.code, open), (0, results.outcomes.in_flight_at_end), "{ran}");
+        assert_eq!((open, results.outcomes.ok), (4, 0), "{ran}");
         assert_eq!(ran.document.verdict.target.state, TargetState::Ok, "{ran}");
         ran.assert_says("4 streams open at the end");
     });
@@ -182,9 +184,9 @@ fn tokens_are_found_in_messages_by_their_schema() {
         let words = ["--proto", &file, "--tokens", &tokens, "--goodput", "total < 1m"];
         let more = [&words[..], &["--grpc", "demo.Echo/Watch", &url]].concat();
         let ran = weir::load("epoll", "-n 10 -c 1", &more);
-        let accounting = &ran.document.accounting;
+        let results = &ran.document.results;
         let messages = ran.document.messages.as_ref().expect("they are measured");
-        (messages.measured, messages.others, accounting.ok, accounting.bad_response)
+        (messages.measured, messages.others, results.outcomes.ok, results.outcomes.bad_response)
     };
     // A place without a value in any message is a wrong one.
     assert_eq!((of("/name"), of("/part/n")), ((50, 0, 10, 0), (0, 50, 0, 10)));
@@ -227,8 +229,8 @@ fn calls_over_tls() {
     let authority = directory.file("weir-serve-ca.pem");
     let more = ["--cacert", &authority, "--grpc", "a.B/C", "--grpc-binary", &url];
     let ran = weir::load("epoll", "-n 50 -c 2", &more);
-    assert_eq!(ran.document.accounting.ok, 45, "{ran}");
-    assert_eq!(missed(&ran.document.accounting), [("grpc_UNAVAILABLE", 5)], "{ran}");
+    assert_eq!(ran.document.results.outcomes.ok, 45, "{ran}");
+    assert_eq!(missed(&ran.document.results), [("grpc_UNAVAILABLE", 5)], "{ran}");
     // The reflection of a server that has none, over TLS.
     let output = weir("--grpc a.B/C --cacert", &[&authority, &url]);
     assert!(output.stderr.contains("the server has no reflection"), "{output:?}");
@@ -300,7 +302,7 @@ fn messages_are_encoded_with_the_values_of_their_fields() {
     let url = server.url();
     let more = [&more[..], &["--expect", "same", &url]].concat();
     let ran = weir::load("epoll", "-n 60 -c 1", &more);
-    assert_eq!(ran.document.accounting.bad_response, 59, "{ran}");
+    assert_eq!(ran.document.results.outcomes.bad_response, 59, "{ran}");
     let body = r#"{"name": "n{{seq}}"}"#;
     let call = ["--debug", "--grpc", "demo.Echo/Say", "--proto", &file, "-b", body, &url];
     let shown = weir("", &call);
@@ -409,9 +411,9 @@ fn broken_responses_are_failures_of_their_own() {
         for kind in broken().iter().filter_map(|case| case.kind) {
             *expected.entry(kind.to_owned()).or_insert(0) += 4_u64;
         }
-        let accounting = &ran.document.accounting;
-        assert_eq!(accounting.missed, expected, "{ran}");
-        assert_eq!((accounting.ok, accounting.transport_error), (2 * 4, 0), "{ran}");
+        let results = &ran.document.results;
+        assert_eq!(results.missed, expected, "{ran}");
+        assert_eq!((results.outcomes.ok, results.outcomes.transport_error), (2 * 4, 0), "{ran}");
     });
     drop(directory);
 }
@@ -427,7 +429,7 @@ fn expectations_see_messages_by_their_schema() {
         let body = r#"{"name": "abc", "part": {"n": [1, 2]}}"#;
         let words = ["--proto", &file, "-H", &encoding, "-b", body, "--expect", expectation];
         let more = [&words[..], &["--grpc", "demo.Echo/Say", &url]].concat();
-        missed_of(&weir::load("epoll", "-n 10 -c 1", &more).document.accounting)
+        missed_of(&weir::load("epoll", "-n 10 -c 1", &more).document.results)
     };
     for encoding in ["identity", "gzip"] {
         for met in ["json:/name=abc", "json:/part/n/1=2", "body~\"abc\"", "same"] {
@@ -442,6 +444,6 @@ fn expectations_see_messages_by_their_schema() {
     assert!(output.stderr.contains("needs a schema: give --proto"), "{output:?}");
 }
 
-fn missed_of(accounting: &Accounting) -> Vec<(String, u64)> {
-    missed(accounting).into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect()
+fn missed_of(results: &Results) -> Vec<(String, u64)> {
+    missed(results).into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect()
 }

@@ -98,7 +98,7 @@ fn saved_runs_are_listed_shown_tagged_and_removed() {
 
     let document = home.history("show nginx@2 --format json");
     let document = Document::from_json(document.as_bytes()).expect("a document");
-    assert_eq!((document.accounting.ok, document.plan.url.as_str()), (200, url.as_str()));
+    assert_eq!((document.results.outcomes.ok, document.plan.url.as_str()), (200, url.as_str()));
     let exported = home.0.file("run.json");
     let shown = home.history(&format!("show 2 --output {exported}"));
     assert_eq!(Document::load(&exported).expect("written"), document);
@@ -248,7 +248,7 @@ fn a_save_that_fails_keeps_the_report() {
     assert!(ran.stderr.contains(message), "{ran:?}");
     assert!(ran.stderr.contains("move it away, or give another file with --history"), "{ran:?}");
     assert!(ran.stdout.contains("Throughput") && ran.stdout.contains("p50"), "{ran:?}");
-    assert_eq!(Document::load(&output).expect("written").accounting.ok, 200);
+    assert_eq!(Document::load(&output).expect("written").results.outcomes.ok, 200);
 }
 
 /// Two runs at once both save, and the first of them begins the history.

@@ -289,7 +289,7 @@ fn check(lie: Lie) {
     assert_eq!(output.code(), 4, "{lie:?}: {output:?}");
     let document = Document::load(fleet.place.file("run.json"));
     let document = document.unwrap_or_else(|error| panic!("{lie:?}: {error}\n{output:?}"));
-    assert_eq!(document.accounting.ok, 400, "{lie:?}: two of three parts");
+    assert_eq!(document.results.outcomes.ok, 400, "{lie:?}: two of three parts");
     let agents = document.fleet.expect("agents carried it out").agents;
     let ends: Vec<AgentEnd> = agents.iter().map(|agent| agent.end).collect();
     let expected = if lie == Lie::Silence { AgentEnd::Lost } else { AgentEnd::Failed };

@@ -124,7 +124,7 @@ fn a_server_that_withdraws_its_streams_fell_silent() {
         assert_eq!(target.state, TargetState::Failed, "{ran}");
         assert!(target.text.contains("MAX_CONCURRENT_STREAMS 0"), "{ran}");
         assert_eq!(ran.document.connections.without_streams, 1, "{ran}");
-        assert!(ran.document.accounting.ok > 0, "{ran}");
+        assert!(ran.document.results.outcomes.ok > 0, "{ran}");
     });
 }
 
@@ -215,8 +215,9 @@ fn nginx_counts_the_same_requests_over_every_version() {
                 let what = format!("{url} {load} {flags}\n{ran}");
                 let plan = &ran.document.plan;
                 assert_eq!(plan.http.map(|http| http.to_string()).as_deref(), Some(version));
+                let results = &ran.document.results;
                 let accounting = &ran.document.accounting;
-                assert_eq!(accounting.ok, accounting.planned, "{what}");
+                assert_eq!(results.outcomes.ok, results.planned, "{what}");
                 assert_eq!(ran.document.connections.failures, [], "{what}");
                 let processed = accounting.sent.total - accounting.sent.returned;
                 assert_eq!(nginx.requests() - before - 1, processed, "{what}");
@@ -254,8 +255,9 @@ fn uploads_pass_windows() {
         let flags = "-n 200 -c2 --http 2 --streams 4 -b";
         let ran = weir::load(engine, flags, &[&body, &nginx.http2_url()]);
         ran.assert_no_failure();
+        let results = &ran.document.results;
         let accounting = &ran.document.accounting;
-        assert_eq!((accounting.ok, accounting.planned), (200, 200), "{ran}");
+        assert_eq!((results.outcomes.ok, results.planned), (200, 200), "{ran}");
         let processed = accounting.sent.total - accounting.sent.returned;
         assert_eq!(nginx.requests() - before - 1, processed, "{ran}");
     });

@@ -24,12 +24,13 @@ fn handshakes(ran: &Ran) -> u64 {
 fn assert_sound(ran: &Ran, server: &Secure) {
     ran.assert_all_ok();
     ran.assert_no_failure();
+    let results = &ran.document.results;
     let accounting = &ran.document.accounting;
     let connections = &ran.document.connections;
     assert_eq!(server.raw.requests(), accounting.sent.total, "{ran}");
     assert_eq!(handshakes(ran), ran.connects(), "{ran}");
     assert_eq!(server.handshakes(), connections.connects + accounting.sent.preflight, "{ran}");
-    let answered = accounting.status.iter().collect::<Vec<_>>();
+    let answered = results.status.iter().collect::<Vec<_>>();
     assert_eq!(answered.len(), 1, "{ran}");
     let times = ran.document.latency.tls_handshake.as_ref().expect("there were some");
     assert!(sum_ns(times) > 0, "{ran}");
@@ -48,11 +49,12 @@ fn https_works_with_servers_that_the_file_certifies() {
             let target = &ran.document.plan.target;
             assert_eq!(target.scheme, "https", "{ran}");
             assert_eq!(ran.connects(), 4, "{ran}");
+            let results = &ran.document.results;
             let accounting = &ran.document.accounting;
             match load.split(' ').next() {
-                Some("-n") => assert_eq!(accounting.ok, 500, "{ran}"),
-                Some("-R") => assert_eq!((accounting.ok, accounting.sent.warmup), (300, 100)),
-                _ => assert!(accounting.ok > 0, "{ran}"),
+                Some("-n") => assert_eq!(results.outcomes.ok, 500, "{ran}"),
+                Some("-R") => assert_eq!((results.outcomes.ok, accounting.sent.warmup), (300, 100)),
+                _ => assert!(results.outcomes.ok > 0, "{ran}"),
             }
         }
     });
@@ -141,7 +143,7 @@ fn connections_closed_in_the_handshake_are_counted_and_reported() {
         assert_eq!(ran.code, 1, "{ran}");
         assert!(ran.failures(FailurePhase::Connect, "tls_closed_in_handshake") > 0, "{ran}");
         assert_eq!((handshakes(&ran), ran.connects()), (0, 0), "{ran}");
-        assert_eq!(ran.document.accounting.planned, 0, "{ran}");
+        assert_eq!(ran.document.results.planned, 0, "{ran}");
         assert!(ran.stderr.contains("TLS: closed in handshake; check the server's TLS"), "{ran}");
     });
 }
@@ -207,8 +209,8 @@ fn an_answer_that_may_have_been_cut_is_none() {
         if in_order {
             assert_sound(&ran, &server);
         } else {
-            let accounting = &ran.document.accounting;
-            assert_eq!((accounting.ok, accounting.transport_error), (0, 20), "{ran}");
+            let results = &ran.document.results;
+            assert_eq!((results.outcomes.ok, results.outcomes.transport_error), (0, 20), "{ran}");
             assert_eq!(ran.code, 1, "{ran}");
         }
     }
@@ -225,9 +227,9 @@ fn idle_connections_that_end_are_no_failures() {
     });
     let flags = "-R 20 -n 10 -c1 -t1 --insecure --no-preflight";
     let ran = weir::load("epoll", flags, &[&server.url()]);
-    let accounting = &ran.document.accounting;
-    assert_eq!(accounting.ok + accounting.transport_error, 10, "{ran}");
-    assert!(accounting.ok > 0 && ran.document.connections.closed_by_peer > 0, "{ran}");
+    let results = &ran.document.results;
+    assert_eq!(results.outcomes.ok + results.outcomes.transport_error, 10, "{ran}");
+    assert!(results.outcomes.ok > 0 && ran.document.connections.closed_by_peer > 0, "{ran}");
 }
 
 #[test]

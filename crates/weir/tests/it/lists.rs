@@ -634,9 +634,9 @@ fn a_bad_row_behind_the_prepared_ones_ends_the_run_and_keeps_its_report() {
     let ran = weir::load("auto", flags, &["--from", &list, &server.url()]);
     assert_eq!(ran.code, 2, "{ran}");
     assert!(ran.stderr.contains("urls.txt: line 4501: "), "{ran}");
-    let accounting = &ran.document.accounting;
-    assert!(accounting.ok <= 4_500 && !ran.document.run.interrupted, "{ran}");
-    assert_eq!(accounting.ok + accounting.never_sent, accounting.planned, "{ran}");
+    let results = &ran.document.results;
+    assert!(results.outcomes.ok <= 4_500 && !ran.document.run.interrupted, "{ran}");
+    assert_eq!(results.outcomes.ok + results.outcomes.never_sent, results.planned, "{ran}");
 }
 
 /// Starts a load whose standard input is what `script` prints, a shell's; `$0` is `list` in it.
@@ -726,7 +726,7 @@ fn a_pipe_is_read_while_the_load_runs() {
             drop(pipe);
             let ran = running.finish();
             ran.assert_all_ok();
-            assert_eq!((ran.document.accounting.planned, server.finish()), (4_240, 4_240), "{ran}");
+            assert_eq!((ran.document.results.planned, server.finish()), (4_240, 4_240), "{ran}");
         }
     });
 }
@@ -748,7 +748,7 @@ fn a_signal_ends_a_run_that_waits_for_a_pipe() {
     let document = &ran.document;
     assert!(document.run.interrupted, "{ran}");
     assert_eq!(
-        (document.accounting.planned, document.plan.load.requests),
+        (document.results.planned, document.plan.load.requests),
         (4_200, Some(4_200)),
         "{ran}"
     );
@@ -796,7 +796,7 @@ fn a_long_standard_input_has_one_pass() {
         let error = "--from (standard input) has 5000 requests and is read once: -n 6000 needs \
                      another pass; write it to a file";
         assert!(ran.stderr.contains(error), "{ran}");
-        assert!(ran.document.accounting.ok <= LONG && !ran.document.run.interrupted, "{ran}");
+        assert!(ran.document.results.outcomes.ok <= LONG && !ran.document.run.interrupted, "{ran}");
         let rows = ran.document.plan.list.as_ref().map(|list| list.rows);
         assert_eq!(rows, Some(LONG), "{ran}");
     }
@@ -812,7 +812,7 @@ fn a_bad_row_of_standard_input_ends_the_run_and_keeps_its_report() {
     let ran = start_piped("auto", "cat \"$0\"", &list, flags, &[&server.url()]).finish();
     assert_eq!(ran.code, 2, "{ran}");
     assert!(ran.stderr.contains("--from (standard input): line 4501: "), "{ran}");
-    let accounting = &ran.document.accounting;
-    assert!(accounting.ok <= 4_500 && !ran.document.run.interrupted, "{ran}");
-    assert_eq!(accounting.ok + accounting.never_sent, accounting.planned, "{ran}");
+    let results = &ran.document.results;
+    assert!(results.outcomes.ok <= 4_500 && !ran.document.run.interrupted, "{ran}");
+    assert_eq!(results.outcomes.ok + results.outcomes.never_sent, results.planned, "{ran}");
 }

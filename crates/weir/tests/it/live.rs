@@ -376,7 +376,7 @@ fn a_reader_that_leaves_does_not_end_the_run() {
     assert!(output.stderr.contains("code 0\n"), "{output:?}");
     assert_eq!(output.stdout.lines().count(), 1, "{output:?}");
     let document = Document::load(&file).expect("it was written");
-    assert_eq!(document.accounting.ok, 400, "{output:?}");
+    assert_eq!(document.results.outcomes.ok, 400, "{output:?}");
 }
 
 /// Such a reader holds up neither the load nor the document. Its lines come when it reads on.

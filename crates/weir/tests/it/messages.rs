@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 use weir_result::Document;
-use weir_result::document::{AssertionOutcome, MessagesSection, Metric, TargetState};
+use weir_result::document::{
+    AssertionOutcome, MessagesSection, Metric, ScopeMessages, TargetState,
+};
 
 use crate::support::directory::Directory;
 use crate::support::raw::Raw;
@@ -11,6 +13,10 @@ use crate::support::weir::{self, Ran, weir};
 
 /// Requests that no load of these tests sends: all others are measured.
 const ALONE: &str = "--no-preflight";
+
+fn of_run(document: &Document) -> &ScopeMessages {
+    document.results.messages.as_ref().expect("messages are measured")
+}
 
 fn messages(document: &Document) -> &MessagesSection {
     document.messages.as_ref().expect("messages are measured")
@@ -36,12 +42,12 @@ fn events_are_counted_as_the_server_does() {
     ] {
         let (ran, stats) = load(engine, &events, words, &[]);
         let section = messages(&ran.document);
-        assert_eq!(ran.document.accounting.ok, 60, "{words}: {ran}");
+        assert_eq!(ran.document.results.outcomes.ok, 60, "{words}: {ran}");
         assert_eq!((section.measured, section.streams), (480, 60), "{words}: {ran}");
         assert_eq!(stats["events"], 480, "{words}: {stats}");
         let each = &section.per_response;
         assert_eq!((each.min, each.max, each.count), (Some(8), Some(8), 60), "{words}");
-        let gaps = ran.document.latency.message_gap.as_ref().expect("there are gaps");
+        let gaps = ran.document.results.message_gap().expect("there are gaps");
         assert_eq!(gaps.ok.count, 420, "{words}");
     }
 }
@@ -53,15 +59,15 @@ fn an_endless_stream_that_delivers_is_alive() {
     for words in ["-c 2", "-c 40 -R 10", "-c 1 --http 2 --streams 3"] {
         let words = format!("--sse -d 1s --warmup 0 --drain 200ms {words}");
         let (ran, _) = load("epoll", &events, &words, &["--assert", "errors == 0"]);
-        let accounting = &ran.document.accounting;
-        let section = messages(&ran.document);
+        let results = &ran.document.results;
+        let open = results.open_streams();
         assert_eq!(ran.code, 0, "{words}: {ran}");
-        assert_eq!((accounting.ok, section.open), (0, accounting.in_flight_at_end), "{ran}");
-        assert_eq!(section.open, accounting.planned - accounting.never_sent, "{words}: {ran}");
+        assert_eq!((results.outcomes.ok, open), (0, results.outcomes.in_flight_at_end), "{ran}");
+        assert_eq!(open, results.planned - results.outcomes.never_sent, "{words}: {ran}");
         let target = &ran.document.verdict.target;
         assert_eq!(target.state, TargetState::Ok, "{words}: {ran}");
-        let noun = if section.open == 1 { "stream" } else { "streams" };
-        let open = format!("{} {noun} open at the end", section.open);
+        let noun = if open == 1 { "stream" } else { "streams" };
+        let open = format!("{open} {noun} open at the end");
         assert!(ran.text.contains(&open) && !ran.text.contains("growing backlog"), "{ran}");
     }
 }
@@ -82,14 +88,14 @@ fn streams_that_are_open_are_no_failures_of_their_name_or_stage() {
     }
     let (ran, _) = load("epoll", &events, words, &more);
     assert_eq!(ran.code, 0, "{ran}");
-    let section = messages(&ran.document);
+    let results = &ran.document.results;
     let names = &ran.document.names;
     let open: Vec<u64> = names.iter().map(|name| name.results.open_streams()).collect();
-    assert_eq!(open, [0, section.open], "{ran}");
-    assert!(section.open > 0 && names.iter().all(|name| name.results.failed() == 0), "{ran}");
+    assert_eq!(open, [0, results.open_streams()], "{ran}");
+    assert!(open[1] > 0 && names.iter().all(|name| name.results.failed() == 0), "{ran}");
     let stages = &ran.document.stages;
     let open: u64 = stages.iter().map(|stage| stage.results.open_streams()).sum();
-    assert_eq!((open, stages.len()), (section.open, 2), "{ran}");
+    assert_eq!((open, stages.len()), (results.open_streams(), 2), "{ran}");
     for stage in stages {
         let target = &stage.verdict.as_ref().expect("it is judged").target;
         assert_eq!((stage.results.failed(), target.state), (0, TargetState::Ok), "{ran}");
@@ -103,7 +109,7 @@ fn a_silent_stream_has_failed() {
     let events = ["--events", "5", "--first", "60s"];
     let (ran, _) = load("epoll", &events, "--sse -d 1s --warmup 0 --drain 200ms -c 2", &[]);
     assert_eq!(ran.code, 1, "{ran}");
-    assert_eq!(messages(&ran.document).open, 0, "{ran}");
+    assert_eq!(ran.document.results.open_streams(), 0, "{ran}");
     assert_eq!(ran.document.verdict.target.state, TargetState::Failed, "{ran}");
 }
 
@@ -118,7 +124,11 @@ fn bad_responses_do_not_hide_the_first_tokens_of_the_others() {
     std::fs::write(&list, rows.collect::<Vec<_>>().join("\n")).expect("a file");
     let events = ["--events", "5", "--first", "5ms", "--gap", "1ms", "--routes", routes.as_str()];
     let (ran, _) = load("epoll", &events, "--sse -n 60 -c 3", &["--from", &list]);
-    assert_eq!((ran.document.accounting.ok, messages(&ran.document).streams), (42, 42), "{ran}");
+    assert_eq!(
+        (ran.document.results.outcomes.ok, messages(&ran.document).streams),
+        (42, 42),
+        "{ran}"
+    );
     let timing = ran.text.split("Timing").nth(1).expect("a table of times");
     assert!(timing.contains("ok only"), "{ran}");
 }
@@ -157,8 +167,12 @@ fn streams_that_are_cut_have_failed_and_their_events_count() {
     let events = ["--events", "6", "--first", "1ms", "--gap", "1ms", "--event-cut", "1/3@4"];
     for words in ["--sse -n 30 -c 3", "--sse -n 30 -c 1 --http 2 --streams 3"] {
         let (ran, stats) = load("epoll", &events, words, &[]);
-        let accounting = &ran.document.accounting;
-        assert_eq!((accounting.ok, accounting.transport_error), (20, 10), "{words}: {ran}");
+        let results = &ran.document.results;
+        assert_eq!(
+            (results.outcomes.ok, results.outcomes.transport_error),
+            (20, 10),
+            "{words}: {ran}"
+        );
         assert_eq!(stats["event_streams_cut"], 10, "{stats}");
         assert_eq!(messages(&ran.document).measured, 20 * 6 + 10 * 4, "{words}: {ran}");
         assert_eq!(stats["events"], 160, "{stats}");
@@ -172,7 +186,11 @@ fn tokens_alone_count_and_goodput_is_theirs() {
     let goodput = "--goodput=first < 10s and gap max < 10s";
     let (ran, stats) = load("epoll", &events, "-n 20 -c 4", &[tokens, goodput]);
     let section = messages(&ran.document);
-    assert_eq!((section.measured, section.others, section.end_marks), (100, 0, 20), "{ran}");
+    assert_eq!(
+        (section.measured, section.others, of_run(&ran.document).end_marks),
+        (100, 0, 20),
+        "{ran}"
+    );
     assert_eq!(stats["events"], 100, "{stats}");
     let good = section.goodput.as_ref().expect("there are conditions");
     assert_eq!((good.good, good.share, good.completed), (20, 1.0, 20), "{ran}");
@@ -184,11 +202,12 @@ fn tokens_alone_count_and_goodput_is_theirs() {
     let section = messages(&ran.document);
     assert_eq!((section.measured, section.others, section.streams), (0, 50, 0), "{ran}");
     assert_eq!(section.goodput.as_ref().map(|good| good.good), Some(0), "{ran}");
-    let first = ran.document.latency.first_message.as_ref().expect("ages");
+    let first = ran.document.results.first_message().expect("ages");
     assert_eq!((first.ok.count, first.times.censored.count()), (0, 10), "{ran}");
     // A wrong place is no success, and the report says what the events have.
+    let results = &ran.document.results;
     let accounting = &ran.document.accounting;
-    assert_eq!((accounting.ok, accounting.bad_response), (0, 10), "{ran}");
+    assert_eq!((results.outcomes.ok, results.outcomes.bad_response), (0, 10), "{ran}");
     let example = &accounting.miss_examples["stream_without_token"];
     assert_eq!(example.expected, "a value at json:/none", "{ran}");
     assert!(example.found.starts_with(r#"{"choices""#), "{ran}");
@@ -233,7 +252,11 @@ fn tokens_are_what_the_server_counts() {
     let body = chat(&[WORD; 10]) + &last;
     let ran = posts(&[&body], "-n 20 -c 1", &[CONTENT]);
     let section = messages(&ran.document);
-    assert_eq!((section.measured, section.others, section.end_marks), (200, 20, 20), "{ran}");
+    assert_eq!(
+        (section.measured, section.others, of_run(&ran.document).end_marks),
+        (200, 20, 20),
+        "{ran}"
+    );
     let tokens = section.tokens.as_ref().expect("the server counts");
     assert_eq!((tokens.received, tokens.reasoning, tokens.cached), (800, 180, 140), "{ran}");
     assert_eq!((tokens.per_response.min, tokens.per_response.max), (Some(40), Some(40)), "{ran}");
@@ -262,10 +285,11 @@ fn streams_with_an_error_or_without_their_end_are_bad() {
     for (tokens, assertion) in [(true, "errors == 0"), (false, "errors < 50%")] {
         let flag = if tokens { CONTENT } else { "--sse" };
         let ran = posts(&bodies, "-n 40 -c 1", &[flag, "--assert", assertion]);
+        let results = &ran.document.results;
         let accounting = &ran.document.accounting;
-        assert_eq!((accounting.ok, accounting.bad_response), (10, 30), "{ran}");
-        assert_eq!(accounting.missed["stream_error"], 20, "{ran}");
-        assert_eq!(accounting.missed["stream_without_end"], 10, "{ran}");
+        assert_eq!((results.outcomes.ok, results.outcomes.bad_response), (10, 30), "{ran}");
+        assert_eq!(results.missed["stream_error"], 20, "{ran}");
+        assert_eq!(results.missed["stream_without_end"], 10, "{ran}");
         assert_eq!(messages(&ran.document).errors, 20, "{ran}");
         assert_eq!(ran.code, 3, "{ran}");
         let found = &accounting.miss_examples["stream_error"].found;
@@ -277,15 +301,15 @@ fn streams_with_an_error_or_without_their_end_are_bad() {
     // One that ended before any mark was seen is ok for its worker, and failed in the end.
     let ran =
         posts(&[cut, &good, &good, &good], "-n 8 -c 1", &[CONTENT, "--assert", "errors < 1%"]);
-    let accounting = &ran.document.accounting;
-    assert_eq!((accounting.ok, accounting.bad_response), (7, 1), "{ran}");
-    assert_eq!((messages(&ran.document).unmarked, ran.document.failed()), (1, 2), "{ran}");
+    let results = &ran.document.results;
+    assert_eq!((results.outcomes.ok, results.outcomes.bad_response), (7, 1), "{ran}");
+    assert_eq!((of_run(&ran.document).unmarked, ran.document.results.failed()), (1, 2), "{ran}");
     assert_eq!(ran.document.verdict.target.failed_share, 0.25, "{ran}");
     assert_eq!(ran.document.assertions[0].value, Some(0.25), "{ran}");
     assert!(ran.text.contains("1 without the end mark of others"), "{ran}");
     // Where no stream has an end mark, none lacks it.
     let ran = posts(&[cut], "-n 10 -c 1", &[CONTENT]);
-    assert_eq!((ran.document.accounting.ok, ran.document.failed()), (10, 0), "{ran}");
+    assert_eq!((ran.document.results.outcomes.ok, ran.document.results.failed()), (10, 0), "{ran}");
 }
 
 /// A feed without end marks beside streams of a model, which have them, has not failed.
@@ -303,8 +327,8 @@ fn end_marks_are_those_of_a_name() {
     let failed = |name: usize| ran.document.names[name].results.outcomes.bad_response;
     assert_eq!((failed(0), failed(1)), (1, 0), "{ran}");
     let unended = ran.document.names.iter().filter_map(|name| name.results.messages.as_ref());
-    let marks: Vec<_> = unended.map(|of| (of.end_marks, of.unmarked, of.unended())).collect();
-    assert_eq!((marks, ran.document.failed()), (vec![(2, 0, 0), (0, 3, 0)], 1), "{ran}");
+    let marks: Vec<_> = unended.map(|of| (of.end_marks, of.unmarked, of.unended)).collect();
+    assert_eq!((marks, ran.document.results.failed()), (vec![(2, 0, 0), (0, 3, 0)], 1), "{ran}");
 }
 
 #[test]
@@ -340,7 +364,7 @@ fn streams_found_in_the_load_have_a_note() {
     let note = |words: &str| posts(&[&body], &format!("-n 6 -c 2 {words}"), &[]);
     for words in ["", "-R 100", "--expect body~data"] {
         let ran = note(words);
-        assert!(ran.document.messages.is_none() && ran.document.accounting.ok == 6, "{ran}");
+        assert!(ran.document.messages.is_none() && ran.document.results.outcomes.ok == 6, "{ran}");
         let notes = ran.document.notes.iter().filter(|note| note.code == "event_streams");
         let texts: Vec<&str> = notes.map(|note| note.text.as_str()).collect();
         assert!(matches!(texts[..], [text] if text.contains("--sse") && text.contains("--tokens")));
@@ -380,10 +404,10 @@ fn times_are_those_of_the_server_and_a_stall_is_in_them() {
     let stall = ["--event-stall", "1/20@5+300ms"];
     let flags = [&events[..], &stall[..]].concat();
     let (ran, _) = load("epoll", &flags, "--sse -n 40 -c 20 -R 100", &[]);
-    let latency = &ran.document.latency;
-    let first = latency.first_message.as_ref().expect("there are some");
-    let gap = latency.message_gap.as_ref().expect("there are some");
-    let response = &latency.response_time;
+    let results = &ran.document.results;
+    let first = results.first_message().expect("there are some");
+    let gap = results.message_gap().expect("there are some");
+    let response = &results.response_time;
     assert!(first.ok.min_ns >= Some(60_000_000), "{ran}");
     assert!(gap.ok.max_ns >= Some(290_000_000), "{ran}");
     assert!(response.ok.max_ns >= Some(450_000_000), "{ran}");
@@ -441,7 +465,7 @@ fn files_and_assertions_have_messages() {
     assert!(metrics["message_gap"]["values"]["med"].is_f64(), "{metrics}");
     let document = parsed(&text(&json));
     assert_eq!(document["plan"]["messages"]["protocol"], "sse");
-    assert_eq!(document["latency"]["message_gap"]["ok"]["count"], 200);
+    assert_eq!(document["results"]["messages"]["gap"]["ok"]["count"], 200);
 }
 
 #[test]
@@ -466,9 +490,12 @@ fn messages_by_name_and_by_stage_add_up() {
     assert!(ran.text.contains("Messages by name"), "{ran}");
     let ran =
         weir::load("epoll", &format!("{ALONE} --sse -c 4 --stages 300ms@100,300ms@200"), &[&url]);
-    let section = messages(&ran.document);
     let stages = ran.document.stages.iter().filter_map(|stage| stage.results.messages.as_ref());
-    assert_eq!(stages.map(|stage| stage.received).sum::<u64>(), section.received, "{ran}");
+    assert_eq!(
+        stages.map(|stage| stage.received).sum::<u64>(),
+        of_run(&ran.document).received,
+        "{ran}"
+    );
     assert!(ran.text.contains("Messages by stage"), "{ran}");
 }
 

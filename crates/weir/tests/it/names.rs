@@ -155,7 +155,7 @@ fn requests_of_a_list_that_are_never_sent_have_names() {
     let document = Document::load(place.0.file("run.json")).expect("a document");
     let never_sent: Vec<u64> =
         document.names.iter().map(|name| name.results.outcomes.never_sent).collect();
-    assert_eq!((document.accounting.planned, &never_sent[..]), (40, &[20, 20][..]));
+    assert_eq!((document.results.planned, &never_sent[..]), (40, &[20, 20][..]));
 }
 
 /// Half of the checkouts at 100/s within 2 s is met by any server.

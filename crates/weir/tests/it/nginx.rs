@@ -18,9 +18,10 @@ fn nginx_counts_the_requests_that_weir_counts() {
                 let ran = weir::load(engine, &flags, &[&nginx.url()]);
                 ran.assert_all_ok();
                 ran.assert_no_failure();
+                let results = &ran.document.results;
                 let accounting = &ran.document.accounting;
                 if !load.is_empty() {
-                    assert_eq!((accounting.planned, accounting.sent.warmup), (200, 100), "{ran}");
+                    assert_eq!((results.planned, accounting.sent.warmup), (200, 100), "{ran}");
                 }
                 assert_eq!(ran.document.connections.open_at_t0, connections, "{ran}");
                 assert_eq!(nginx.requests() - before - 1, accounting.sent.total, "{ran}");

@@ -124,8 +124,8 @@ fn three_parts_are_reported_as_one_run() {
     assert!(line_of(&all.stdout, "Part 3").is_some(), "{all:?}");
     let json = report("--format json", &[one, two, three]).stdout;
     let merged = Document::from_json(json.as_bytes()).expect("a document");
-    assert_eq!(merged.accounting.planned, 301, "exactly the rate of the whole plan");
-    assert_eq!(merged.accounting.ok, 301);
+    assert_eq!(merged.results.planned, 301, "exactly the rate of the whole plan");
+    assert_eq!(merged.results.outcomes.ok, 301);
     assert_eq!(merged.connections.requested, 7);
     let workers: Vec<(u32, u32)> =
         merged.phases.iter().map(|phases| (phases.part, phases.worker)).collect();
@@ -175,13 +175,13 @@ fn a_number_of_requests_is_divided() {
     let server = Served::plainly();
     let (_directory, files) = run_parts(2, "-t3 -c5 -n 101", &server.url());
     set_clocks(&files, 0);
-    let planned = |file: &String| Document::load(file).expect("written").accounting.planned;
+    let planned = |file: &String| Document::load(file).expect("written").results.planned;
     // Five connections on three threads: 2, 2, 1; part 2 has the second thread's.
     assert_eq!(files.iter().map(planned).collect::<Vec<_>>(), [61, 40]);
     let all = report("--format json", &[&files[1], &files[0]]);
     assert_eq!(all.code(), 0, "{all:?}");
     let merged = Document::from_json(all.stdout.as_bytes()).expect("a document");
-    assert_eq!(merged.accounting.ok, 101);
+    assert_eq!(merged.results.outcomes.ok, 101);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_part_has_the_scripts_and_rows_of_its_own_workers() {
     let rows = directory.file("rows.parquet");
     let words = "--part 2/3 -t6 -c6 -n 60 --warmup 0";
     let ran = weir::load("epoll", words, &["-s", &script, "--raw", &rows, &server.url()]);
-    assert_eq!((ran.code, ran.document.accounting.ok), (0, 20), "{ran}");
+    assert_eq!((ran.code, ran.document.results.outcomes.ok), (0, 20), "{ran}");
     assert_eq!(ran.document.script.as_ref().map(|script| script.states), Some(2), "{ran}");
     assert_eq!((ran.document.raw[0].part, ran.document.raw[0].rows), (2, 20), "{ran}");
     let workers: Vec<u32> = ran.document.phases.iter().map(|phases| phases.worker).collect();

@@ -46,7 +46,7 @@ fn a_preloaded_library_sees_every_connection_and_request() {
     assert_eq!(output.code(), 0, "{output:?}");
 
     let document = Document::load(&document).expect("it was written");
-    assert_eq!(document.accounting.ok, 200, "{output:?}");
+    assert_eq!(document.results.outcomes.ok, 200, "{output:?}");
     assert_eq!(document.plan.io, IoEngine::Epoll);
     assert!(document.notes.iter().any(|note| note.code == "epoll_for_preload"), "{output:?}");
     let sent = document.accounting.sent.total;

@@ -21,7 +21,7 @@ fn check_renewed(flags: &str, check: impl Fn(&Ran, u64)) {
             let ran = weir::load(engine, &flags, &[&server.url()]);
             ran.assert_all_ok();
             ran.assert_no_failure();
-            assert_eq!(ran.document.accounting.ok, 120, "{ran}");
+            assert_eq!(ran.document.results.outcomes.ok, 120, "{ran}");
             let stats = server.stop();
             assert_eq!((stats.requests, stats.answered), (120, 120), "{ran}");
             check(&ran, stats.accepted);
@@ -180,7 +180,7 @@ fn a_destination_that_refuses_is_distinguished() {
         assert_eq!((shares[0].connects, shares[0].connects_failed), (1, 0), "{ran}");
         assert_eq!(shares[1].connects, 0, "{ran}");
         assert!(shares[1].connects_failed > 0, "{ran}");
-        assert_eq!((shares[0].ok, shares[1].ok), (ran.document.accounting.ok, 0), "{ran}");
+        assert_eq!((shares[0].ok, shares[1].ok), (ran.document.results.outcomes.ok, 0), "{ran}");
         ran.assert_says("failed to connect");
     });
 }

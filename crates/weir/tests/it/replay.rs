@@ -122,14 +122,18 @@ fn a_long_log_in_whole_seconds_is_repeated() {
     let first = weir(&words, &[&server.url()]);
     assert_eq!(first.code(), 0, "{first:?}");
     let document = Document::load(&output).expect("a document");
-    assert_eq!((document.accounting.planned, document.accounting.ok), (5_000, 5_000), "{first:?}");
+    assert_eq!(
+        (document.results.planned, document.results.outcomes.ok),
+        (5_000, 5_000),
+        "{first:?}"
+    );
     assert_eq!(document.plan.load.length_ns(), Some(500 * MS));
     let replay = document.plan.load.log().expect("it is in the plan");
     assert_eq!((replay.has_whole_seconds, replay.is_cut, replay.lines), (true, true, 5_000));
     for part in ["spread evenly", "was cut"] {
         assert!(first.stdout.contains(part), "{part}: {first:?}");
     }
-    assert!(document.throughput.completed_interval.is_none() && document.stationarity.is_empty());
+    assert!(document.results.completed_interval.is_none() && document.stationarity.is_empty());
     let again = directory.file("again.json");
     let repeated = weir("rerun --no-verdict", &[&output, "-o", &again]);
     assert_eq!(repeated.code(), 0, "{repeated:?}");
@@ -169,7 +173,7 @@ fn logs_of_caddy_and_traefik_are_replayed() {
         let ran = weir(&words, &[&server.url()]);
         assert_eq!(ran.code(), 0, "{ran:?}");
         let document = Document::load(&output).expect("a document");
-        assert_eq!(document.accounting.ok, 2, "{text}");
+        assert_eq!(document.results.outcomes.ok, 2, "{text}");
         assert_eq!(document.plan.load.length_ns(), Some(510 * MS), "{text}");
         let names: Vec<&str> = document.names.iter().map(|name| name.name.as_str()).collect();
         assert_eq!(names, ["GET /a", "GET /b"], "{text}");

@@ -39,7 +39,7 @@ fn requests_are_exact_whatever_they_are_partitioned_over() {
             let count = if flags.contains("1000") { 1000 } else { 3 };
             ran.assert_all_ok();
             ran.assert_no_failure();
-            assert_eq!(ran.document.accounting.ok, count, "{flags}: {ran}");
+            assert_eq!(ran.document.results.outcomes.ok, count, "{flags}: {ran}");
             let sent = ran.document.accounting.sent;
             assert_eq!(sent.total - sent.probe, count + 1, "{flags}: {ran}");
             assert_eq!(server.finish(), sent.total, "{flags}: {ran}");
@@ -91,20 +91,20 @@ fn the_first_of_duration_and_requests_ends_the_run() {
         let flags = "-n 20 -d 1h -c 4 -t 2 --warmup 0";
         let ran = weir::load(engine, flags, &[&server.url()]);
         ran.assert_all_ok();
-        assert_eq!(ran.document.accounting.planned, 20, "{ran}");
+        assert_eq!(ran.document.results.planned, 20, "{ran}");
 
         let flags = "-n 1000000 -d 100ms -c 4 -t 2 --warmup 0 --no-preflight";
         let server = Raw::answering(OK);
         let ran = weir::load(engine, flags, &[&server.url()]);
         ran.assert_all_ok();
-        assert!(ran.document.accounting.planned < 1_000_000, "{ran}");
+        assert!(ran.document.results.planned < 1_000_000, "{ran}");
         assert_eq!(server.finish(), ran.document.accounting.sent.total, "{ran}");
 
         let server = Raw::answering(OK);
         let flags = "-n 1000000 -d 300ms -c 4 -t 2 --warmup 0 --no-preflight -R 100";
         let ran = weir::load(engine, flags, &[&server.url()]);
         ran.assert_all_ok();
-        assert_eq!(ran.document.accounting.planned, 30, "{ran}");
+        assert_eq!(ran.document.results.planned, 30, "{ran}");
         assert_eq!(server.finish(), 30, "{ran}");
     });
 }
@@ -133,10 +133,11 @@ fn a_server_that_answers_nothing_ends_the_run_all_the_same() {
             Ok(())
         });
         let ran = weir::load(engine, "-n 1000 -c 2 -t 2 -T 100ms --no-preflight", &[&server.url()]);
+        let results = &ran.document.results;
         let accounting = &ran.document.accounting;
-        assert_eq!((ran.code, accounting.planned), (1, 1000), "{ran}");
-        assert_eq!(accounting.timed_out + accounting.never_sent, 1000, "{ran}");
-        assert!(accounting.timed_out >= 2, "{ran}");
+        assert_eq!((ran.code, results.planned), (1, 1000), "{ran}");
+        assert_eq!(results.outcomes.timed_out + results.outcomes.never_sent, 1000, "{ran}");
+        assert!(results.outcomes.timed_out >= 2, "{ran}");
         assert_eq!(server.finish(), accounting.sent.total, "{ran}");
     });
 }
@@ -148,5 +149,5 @@ fn a_body_may_be_given_by_its_size() {
     assert_eq!(ran.code, 0, "{ran}");
     let request = &ran.document.plan.request;
     assert_eq!((request.method.as_str(), request.body_bytes), ("POST", 10_000));
-    assert_eq!(ran.document.accounting.ok, 20);
+    assert_eq!(ran.document.results.outcomes.ok, 20);
 }

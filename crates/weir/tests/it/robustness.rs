@@ -46,7 +46,7 @@ fn standard_error_may_have_no_reader() {
         let output = by_shell(&script, &["-o", &file, &server.url()]);
         assert!(output.code() < 4 && output.stderr.is_empty(), "{output:?}");
         assert!(!output.stdout.is_empty());
-        assert_eq!(Document::load(&file).expect("a document").accounting.bad_response, 20);
+        assert_eq!(Document::load(&file).expect("a document").results.outcomes.bad_response, 20);
         // An error needs no reader either.
         let output = by_shell(&format!("exec \"$0\" \"$@\" {gone}"), &["--no-such-flag"]);
         assert_eq!(output.code(), 2, "{output:?}");
@@ -63,7 +63,7 @@ fn a_standard_output_that_takes_nothing_costs_nothing_else() {
         let output = by_shell(&script, &["-o", &file, &server.url()]);
         assert_eq!(output.code(), 74, "{output:?}");
         assert!(output.stderr.contains("standard output cannot be written"), "{output:?}");
-        assert_eq!(Document::load(&file).expect("a document").accounting.ok, 20);
+        assert_eq!(Document::load(&file).expect("a document").results.outcomes.ok, 20);
         assert_eq!(directory.names(), ["run.json"]);
         for words in ["--help", "-h", "--version", "report --help", "--compat wrk -v"] {
             let output = by_shell(&format!("exec \"$0\" {words} {gone}"), &[]);
@@ -104,7 +104,7 @@ fn a_terminal_that_hangs_up_ends_the_run_with_a_report() {
     running.process.signal(&["HUP"]);
     let ran = running.finish();
     assert_eq!(ran.code, 129, "{ran}");
-    assert!(ran.document.run.interrupted && ran.document.accounting.ok >= 10, "{ran}");
+    assert!(ran.document.run.interrupted && ran.document.results.outcomes.ok >= 10, "{ran}");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_signal_in_done_ends_the_program_after_its_report() {
         let ran = running.finish();
         assert_eq!(ran.code, code, "{ran}");
         assert!(ran.stderr.contains("interrupted after the report"), "{ran}");
-        assert_eq!(ran.document.accounting.ok, 5, "{ran}");
+        assert_eq!(ran.document.results.outcomes.ok, 5, "{ran}");
     }
 }
 

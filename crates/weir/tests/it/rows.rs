@@ -127,29 +127,30 @@ fn count(slots: &[Slot], belongs: impl Fn(&Slot) -> bool) -> u64 {
 
 /// Checks that the document and the rows agree.
 fn check(ran: &Ran, slots: &[Slot]) {
+    let results = &ran.document.results;
     let accounting = &ran.document.accounting;
     let [raw] = ran.document.raw.as_slice() else { panic!("{:?}: {ran}", ran.document.raw) };
     assert_eq!((raw.rows, raw.lost), (slots.len() as u64, 0), "{ran}");
     let of_phase = |phase: &str| count(slots, |slot| slot.phase == phase);
     assert_eq!(of_phase("warmup"), accounting.sent.warmup, "{ran}");
-    assert_eq!(of_phase("measured"), accounting.planned, "{ran}");
+    assert_eq!(of_phase("measured"), results.planned, "{ran}");
     assert_eq!(of_phase("tail"), accounting.sent.tail, "{ran}");
     let measured: Vec<Slot> =
         slots.iter().filter(|slot| slot.phase == "measured").cloned().collect();
     for (outcome, expected) in [
-        ("ok", accounting.ok),
-        ("bad_response", accounting.bad_response),
-        ("transport_error", accounting.transport_error),
-        ("timed_out", accounting.timed_out),
-        ("in_flight_at_end", accounting.in_flight_at_end),
-        ("never_sent", accounting.never_sent),
+        ("ok", results.outcomes.ok),
+        ("bad_response", results.outcomes.bad_response),
+        ("transport_error", results.outcomes.transport_error),
+        ("timed_out", results.outcomes.timed_out),
+        ("in_flight_at_end", results.outcomes.in_flight_at_end),
+        ("never_sent", results.outcomes.never_sent),
     ] {
         assert_eq!(count(&measured, |slot| slot.outcome == outcome), expected, "{outcome}: {ran}");
     }
-    for (status, expected) in &accounting.status {
+    for (status, expected) in &results.status {
         assert_eq!(count(&measured, |slot| slot.status == Some(*status)), *expected, "{ran}");
     }
-    for (kind, expected) in &accounting.errors {
+    for (kind, expected) in &results.errors {
         let of_kind = count(&measured, |slot| slot.error.as_ref() == Some(kind));
         assert_eq!(of_kind, *expected, "{kind}: {ran}");
     }
@@ -170,7 +171,7 @@ fn check(ran: &Ran, slots: &[Slot]) {
     let has_list = !ran.document.names.is_empty();
     assert!(slots.iter().all(|slot| slot.name.is_some() == has_list), "{ran}");
     assert!(slots.iter().all(|slot| (slot.outcome == "never_sent") == slot.sent_at.is_none()));
-    let response = &ran.document.latency.response_time;
+    let response = &ran.document.results.response_time;
     let times = |belongs: fn(&Slot) -> bool| {
         let mut times: Vec<u64> =
             measured.iter().filter(|slot| belongs(slot)).map(Slot::response_ns).collect();
@@ -245,14 +246,14 @@ fn rows_add_up_to_the_document() {
         let fine = Served::plainly();
         for flags in ["-c5 -t2 -n 3000", "-c5 -t2 -R 2000 -d500ms --warmup 200ms --pipeline 4"] {
             let (ran, slots) = load(engine, flags, &fine.url());
-            assert!(ran.document.accounting.ok > 500, "{ran}");
+            assert!(ran.document.results.outcomes.ok > 500, "{ran}");
             check(&ran, &slots);
         }
         for load_flags in ["", "-R 500 --arrivals poisson"] {
             let server = moody();
             let flags = format!("-c6 -t2 -d700ms --warmup 200ms -T 150ms {load_flags}");
             let (ran, slots) = load(engine, &flags, &server.url());
-            assert!(ran.document.accounting.bad_response > 0, "{ran}");
+            assert!(ran.document.results.outcomes.bad_response > 0, "{ran}");
             check(&ran, &slots);
         }
     });
@@ -272,7 +273,7 @@ fn rows_of_a_list_add_up_by_name() {
             let (ran, slots) = load(engine, &format!("{flags} --from {list}"), &server.url());
             let names = ran.document.names.iter().map(|name| name.name.as_str());
             assert_eq!(names.collect::<Vec<_>>(), ["GET /a", "b: 1"]);
-            assert!(ran.document.accounting.bad_response > 0, "{ran}");
+            assert!(ran.document.results.outcomes.bad_response > 0, "{ran}");
             check(&ran, &slots);
         }
         let server = Raw::start(silent);
@@ -313,7 +314,7 @@ fn requests_that_were_never_sent_have_rows() {
             let_pass(OVERDUE);
             running.process.signal(&["INT"]);
             let (ran, slots) = finished((running, directory));
-            assert!(ran.document.accounting.never_sent > 0, "{ran}");
+            assert!(ran.document.results.outcomes.never_sent > 0, "{ran}");
             check(&ran, &slots);
         }
     });
@@ -367,7 +368,7 @@ fn a_study_has_the_rows_of_all_trials() {
     let expected = |study: &Study| -> BTreeMap<(u32, String), u64> {
         let of = |(trial, run): (&Trial, &Document)| {
             let variant = study.cells[trial.cell as usize].name.clone();
-            assert_eq!(run.raw[0].rows, run.accounting.planned + run.accounting.sent.tail);
+            assert_eq!(run.raw[0].rows, run.results.planned + run.accounting.sent.tail);
             ((trial.number, variant), run.raw[0].rows)
         };
         study.measured().map(of).collect()

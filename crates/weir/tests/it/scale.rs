@@ -33,8 +33,9 @@ fn ten_thousand_connections_are_open_before_the_window_of_a_closed_loop() {
 fn ten_thousand_connections_carry_a_rate_exactly() {
     on_an_engine(|engine| {
         let ran = check_ten_thousand(engine, "-R 2000");
+        let results = &ran.document.results;
         let accounting = &ran.document.accounting;
-        assert_eq!((accounting.planned, accounting.never_sent), (1000, 0), "{ran}");
+        assert_eq!((results.planned, results.outcomes.never_sent), (1000, 0), "{ran}");
         assert_eq!((accounting.sent.warmup, accounting.sent.measured), (400, 1000), "{ran}");
     });
 }

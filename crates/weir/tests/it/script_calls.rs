@@ -396,10 +396,11 @@ fn a_run_whose_threads_all_stop_ends_with_a_true_rate() {
     assert!(report.run_time_us < 29e6, "{report:#?}");
     let ran = bench.load("-d30s --warmup 0 -c4 -t2", &[]);
     assert_eq!((ran.code, ran.document.script.as_ref().map(|it| it.stopped)), (0, Some(2)));
+    let results = &ran.document.results;
     let throughput = &ran.document.throughput;
-    let counted = throughput.completed_rps * throughput.window_s;
-    assert!((counted - throughput.completed as f64).abs() < 1.0, "{ran}");
-    assert!(throughput.window_s < 29.0 && throughput.completed >= 1_000, "{ran}");
+    let counted = results.completed_rps * throughput.window_s;
+    assert!((counted - results.completed as f64).abs() < 1.0, "{ran}");
+    assert!(throughput.window_s < 29.0 && results.completed >= 1_000, "{ran}");
 }
 
 #[test]
@@ -523,7 +524,7 @@ fn strings_of_several_requests_are_answered_one_by_one() {
         let ran = bench.load(&format!("-c3 -t1 {load}"), &[]);
         ran.assert_all_ok();
         ran.assert_no_failure();
-        assert_eq!(ran.document.accounting.planned, planned, "{ran}");
+        assert_eq!(ran.document.results.planned, planned, "{ran}");
         let sent = ran.document.accounting.sent.total;
         assert_eq!(bench.server.requests(), sent, "{ran}");
         // The last string may hold more than `planned` requires; a rate also goes on until the last
@@ -559,7 +560,7 @@ fn answers_to_one_string_have_times_of_their_own() {
     let ran = weir::load("epoll", "-n30 -c1 -t1", &["-s", &file, &server.url()]);
     ran.assert_all_ok();
     // Every third response was delayed; those before it came at once.
-    assert!(sum_ns(&ran.document.latency.response_time) >= 10 * 50_000_000, "{ran}");
+    assert!(sum_ns(&ran.document.results.response_time) >= 10 * 50_000_000, "{ran}");
     let summary = ran.response_time();
     assert!(summary.count == 30 && summary.min_ns.is_some_and(|ns| ns < 50_000_000), "{ran}");
 }

@@ -79,8 +79,8 @@ impl Tool {
 
 impl fmt::Debug for Ran {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let accounting = self.document.as_ref().map(|document| &document.accounting);
-        write!(f, "{}\n{}\n{accounting:?}", self.stdout, self.stderr)
+        let outcomes = self.document.as_ref().map(|document| document.results.outcomes);
+        write!(f, "{}\n{}\n{outcomes:?}", self.stdout, self.stderr)
     }
 }
 
@@ -336,7 +336,7 @@ fn batches_arrive_as_one() {
         });
         let ran = tool.run("batches.lua", &[&server], "-n 300 --warmup 0");
         let answered = match &ran.document {
-            Some(document) => document.accounting.ok,
+            Some(document) => document.results.outcomes.ok,
             None => ran.wrk_requests(),
         };
         assert!(answered >= 3, "{ran:?}");
@@ -349,7 +349,7 @@ fn batches_arrive_as_one() {
 fn think_delays_each_request() {
     check("think.lua", "-n 40 --warmup 0", |_, ran, seen| {
         let Some(document) = &ran.document else { return };
-        assert_eq!(document.accounting.ok, 40, "{ran:?}");
+        assert_eq!(document.results.outcomes.ok, 40, "{ran:?}");
         let script = document.script.as_ref().expect("there was one");
         let calls = script.callbacks[&Callback::Delay].calls;
         assert!((40..=50).contains(&calls), "{calls} calls of delay(): {ran:?}");
@@ -393,7 +393,7 @@ fn enough_ends_the_run() {
         if let Some(document) = &ran.document {
             let script = document.script.as_ref().expect("there was one");
             assert_eq!(script.stopped, 2, "{ran:?}");
-            assert!((1_000..=1_020).contains(&document.accounting.ok), "{tool:?} {ran:?}");
+            assert!((1_000..=1_020).contains(&document.results.outcomes.ok), "{tool:?} {ran:?}");
         }
     });
 }
@@ -404,7 +404,7 @@ fn json_prints_an_object() {
         let last = ran.stdout.lines().last().unwrap_or_default();
         let object: serde_json::Value = serde_json::from_str(last).expect(last);
         let requests = match &ran.document {
-            Some(document) => document.throughput.completed,
+            Some(document) => document.results.completed,
             None => ran.wrk_requests(),
         };
         assert_eq!(object["requests"], requests, "{last}");
@@ -445,7 +445,7 @@ fn csv_lists_every_latency() {
         assert_eq!(percentage, 100.0, "{ran:?}");
         assert_eq!(rows.iter().map(|row| row[1]).sum::<f64>(), samples, "{ran:?}");
         if let Some(document) = &ran.document {
-            assert_eq!(document.accounting.planned as f64, samples, "{ran:?}");
+            assert_eq!(document.results.planned as f64, samples, "{ran:?}");
         }
     });
 }

@@ -57,7 +57,7 @@ fn an_interrupt_while_connecting_is_reported() {
             let ran = running.finish();
             assert_interrupted(&ran, 130);
             let document = &ran.document;
-            assert_eq!((document.accounting.planned, document.connections.connects), (0, 0));
+            assert_eq!((document.results.planned, document.connections.connects), (0, 0));
             assert_eq!(document.connections.requested, 4, "{ran}");
             ran.assert_says("0 of 4 open");
         }
@@ -94,8 +94,8 @@ fn a_run_that_is_interrupted_reports_what_it_has() {
             let ran = running.finish();
             assert_interrupted(&ran, code);
             let document = &ran.document;
-            assert!(document.accounting.ok >= 10, "{ran}");
-            assert_eq!(document.accounting.timed_out, 0, "{ran}");
+            assert!(document.results.outcomes.ok >= 10, "{ran}");
+            assert_eq!(document.results.outcomes.timed_out, 0, "{ran}");
             assert!(document.throughput.window_s < 30.0, "{ran}");
             assert_eq!(server.finish(), document.accounting.sent.total, "{ran}");
         }
@@ -137,7 +137,7 @@ fn d_0_has_a_warm_up_and_a_signal_in_it_interrupts() {
         running.process.signal(&["INT"]);
         let ran = running.finish();
         assert_interrupted(&ran, 130);
-        assert_eq!(ran.document.accounting.planned, 0, "{ran}");
+        assert_eq!(ran.document.results.planned, 0, "{ran}");
         assert_eq!(server.finish(), ran.document.accounting.sent.total, "{ran}");
     });
 }
@@ -174,7 +174,7 @@ fn an_interrupt_during_the_warm_up_measures_nothing() {
         running.process.signal(&["INT"]);
         let ran = running.finish();
         assert_interrupted(&ran, 130);
-        assert_eq!(ran.document.accounting.planned, 0, "{ran}");
+        assert_eq!(ran.document.results.planned, 0, "{ran}");
         assert_eq!(server.finish(), ran.document.accounting.sent.total, "{ran}");
     });
 }
@@ -193,9 +193,12 @@ fn an_interrupted_black_hole_is_no_fast_server() {
             running.process.signal(&["INT"]);
             let ran = running.finish();
             assert_interrupted(&ran, 130);
-            let accounting = &ran.document.accounting;
-            assert_eq!(accounting.in_flight_at_end, 4, "{ran}");
-            assert_eq!(accounting.in_flight_at_end + accounting.never_sent, accounting.planned);
+            let results = &ran.document.results;
+            assert_eq!(results.outcomes.in_flight_at_end, 4, "{ran}");
+            assert_eq!(
+                results.outcomes.in_flight_at_end + results.outcomes.never_sent,
+                results.planned
+            );
             ran.assert_only_bounds(0);
         }
     });

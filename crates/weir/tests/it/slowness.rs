@@ -31,14 +31,17 @@ fn a_server_that_never_answers_yields_bounds_and_no_latency() {
             let server = black_hole();
             let flags = format!("-c4 -t2 -d400ms --warmup 0 -T 150ms {load}");
             let ran = weir::load(engine, &flags, &[&server.url()]);
+            let results = &ran.document.results;
             let accounting = &ran.document.accounting;
             assert_eq!(ran.code, 1, "{ran}");
-            assert!(planned.is_none_or(|planned| planned == accounting.planned), "{ran}");
-            let answered = accounting.ok + accounting.bad_response + accounting.transport_error;
+            assert!(planned.is_none_or(|planned| planned == results.planned), "{ran}");
+            let answered = results.outcomes.ok
+                + results.outcomes.bad_response
+                + results.outcomes.transport_error;
             assert_eq!(answered, 0, "{ran}");
-            assert!(accounting.timed_out >= 4, "{ran}");
-            assert!(ran.failures(InUse, "timeout") >= accounting.timed_out, "{ran}");
-            assert_eq!(ran.document.throughput.completed, 0, "{ran}");
+            assert!(results.outcomes.timed_out >= 4, "{ran}");
+            assert!(ran.failures(InUse, "timeout") >= results.outcomes.timed_out, "{ran}");
+            assert_eq!(ran.document.results.completed, 0, "{ran}");
             ran.assert_only_bounds(0);
             assert!(ran.response_time().max_ns.is_some_and(|ns| ns >= 150 * MS), "{ran}");
             ran.assert_says("Latency unknown: no request of the window got a response");
@@ -58,8 +61,8 @@ fn more_connections_than_the_rate_needs_cause_no_timeout() {
         let ran = weir::load(engine, flags, &[&server.url()]);
         ran.assert_all_ok();
         ran.assert_no_failure();
-        assert_eq!(ran.document.accounting.timed_out, 0, "{ran}");
-        assert_eq!(ran.document.accounting.planned, 40, "{ran}");
+        assert_eq!(ran.document.results.outcomes.timed_out, 0, "{ran}");
+        assert_eq!(ran.document.results.planned, 40, "{ran}");
         assert_eq!(ran.connects(), 60, "{ran}");
     });
 }
@@ -73,8 +76,9 @@ fn the_number_of_connections_does_not_change_what_a_rate_sends() {
             let ran = weir::load(engine, &flags, &[&server.url()]);
             ran.assert_all_ok();
             ran.assert_no_failure();
+            let results = &ran.document.results;
             let accounting = &ran.document.accounting;
-            assert_eq!((accounting.planned, accounting.sent.warmup), (500, 100), "{ran}");
+            assert_eq!((results.planned, accounting.sent.warmup), (500, 100), "{ran}");
             assert_eq!(server.stop().requests, accounting.sent.total, "{ran}");
         }
     });
@@ -86,7 +90,7 @@ fn rates_below_one_a_second_are_kept() {
         let server = Served::plainly();
         let ran = weir::load(engine, "-c2 -t2 -R 1/2s -d2s --warmup 0", &[&server.url()]);
         ran.assert_all_ok();
-        assert_eq!(ran.document.accounting.planned, 1, "{ran}");
+        assert_eq!(ran.document.results.planned, 1, "{ran}");
         assert_eq!(ran.document.throughput.offered_rps, Some(0.5), "{ran}");
     });
 }
@@ -98,9 +102,9 @@ fn an_absurd_rate_ends_and_is_accounted_for() {
         // The rest of the plan would fill any drain.
         let flags = "-c3 -t2 -R 100m -d100ms --warmup 0 -T 100ms --drain 100ms";
         let ran = weir::load(engine, flags, &[&server.url()]);
-        let accounting = &ran.document.accounting;
-        assert_eq!(accounting.planned, 10_000_000, "{ran}");
-        assert!(accounting.never_sent > 5_000_000, "{ran}");
+        let results = &ran.document.results;
+        assert_eq!(results.planned, 10_000_000, "{ran}");
+        assert!(results.outcomes.never_sent > 5_000_000, "{ran}");
         assert!(ran.response_time().max_ns.is_some_and(|ns| ns >= 100 * MS), "{ran}");
     });
 }
@@ -188,8 +192,9 @@ fn a_stall_at_the_very_end_is_not_under_reported() {
         let server = stalling_after(160, Duration::from_millis(400));
         let flags = "-c50 -t2 -R 200 -d1s --warmup 0 --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
+        let results = &ran.document.results;
         let accounting = &ran.document.accounting;
-        assert_eq!((accounting.planned, accounting.ok), (200, 200), "{ran}");
+        assert_eq!((results.planned, results.outcomes.ok), (200, 200), "{ran}");
         assert!(accounting.sent.tail > 0, "the load goes on while late answers are awaited\n{ran}");
         ran.assert_tail(&stall_curve(400 * MS, 5 * MS, 40));
         assert_eq!(server.finish(), accounting.sent.total, "{ran}");
@@ -203,10 +208,10 @@ fn a_stall_longer_than_the_run_leaves_bounds() {
         let server = stalling_until_given_up(80, u64::MAX);
         let flags = "-c4 -t2 -R 100 -d1s --warmup 0 --no-preflight -T 400ms";
         let ran = weir::load(engine, flags, &[&server.url()]);
-        let accounting = &ran.document.accounting;
-        assert_eq!((accounting.planned, accounting.ok), (100, 80), "{ran}");
-        assert_eq!(accounting.transport_error, 0, "{ran}");
-        assert!(accounting.timed_out >= 1, "{ran}");
+        let results = &ran.document.results;
+        assert_eq!((results.planned, results.outcomes.ok), (100, 80), "{ran}");
+        assert_eq!(results.outcomes.transport_error, 0, "{ran}");
+        assert!(results.outcomes.timed_out >= 1, "{ran}");
         // The run ends 400 ms after t1 at the earliest. A request that timed out before waited for
         // 400 ms. Any other waited for at least as long, as it was due before t1.
         ran.assert_tail(&[400 * MS; 20]);
@@ -245,10 +250,10 @@ fn a_stall_longer_than_the_timeout_is_counted_and_over_when_it_is_over() {
         // With a short connect timeout, weir would consider the server dead and end the run.
         let flags = "-c4 -t2 -n 200 -T 200ms --connect-timeout 60s --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
-        let accounting = &ran.document.accounting;
-        assert!(accounting.timed_out >= 6, "{ran}");
-        assert_eq!(accounting.ok + accounting.timed_out, 200, "{ran}");
-        assert_eq!(ran.failures(InUse, "timeout"), accounting.timed_out, "{ran}");
+        let results = &ran.document.results;
+        assert!(results.outcomes.timed_out >= 6, "{ran}");
+        assert_eq!(results.outcomes.ok + results.outcomes.timed_out, 200, "{ran}");
+        assert_eq!(ran.failures(InUse, "timeout"), results.outcomes.timed_out, "{ran}");
         assert!(ran.response_time().max_ns.is_some_and(|ns| ns >= 200 * MS), "{ran}");
         ran.assert_says("timed out");
         assert_eq!(server.finish(), 200, "{ran}");
@@ -261,9 +266,13 @@ fn a_rate_sees_a_stall_longer_than_the_timeout_in_every_request_it_held_up() {
         let server = stalling_until_given_up(40, 4);
         let flags = "-c4 -t2 -R 100 -d1s -T 200ms --warmup 0 --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
-        let accounting = &ran.document.accounting;
-        assert!(accounting.timed_out >= 4, "{ran}");
-        assert_eq!(accounting.ok + accounting.timed_out + accounting.never_sent, 100, "{ran}");
+        let results = &ran.document.results;
+        assert!(results.outcomes.timed_out >= 4, "{ran}");
+        assert_eq!(
+            results.outcomes.ok + results.outcomes.timed_out + results.outcomes.never_sent,
+            100,
+            "{ran}"
+        );
         // From the 41st request on there was no response for at least 200 ms. Four requests were in
         // flight; those after them, 10 ms apart, waited for the first to time out.
         ran.assert_tail(&stall_curve(200 * MS, 10 * MS, 20));
@@ -288,7 +297,7 @@ fn requests_in_a_pipeline_have_their_own_times() {
         let flags = "-c1 -t1 -n 4 --pipeline 3 --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
         ran.assert_all_ok();
-        let times = &ran.document.latency.service_time;
+        let times = &ran.document.results.service_time;
         let min_ns = times.ok.min_ns.expect("four");
         let max_ns = times.ok.max_ns.expect("four");
         assert!(max_ns >= min_ns + 100 * MS, "{ran}");
@@ -303,10 +312,10 @@ fn what_times_out_in_a_pipeline_takes_the_others_with_it() {
         let server = black_hole();
         let flags = "-c2 -t1 -n 12 --pipeline 3 -T 100ms --no-preflight";
         let ran = weir::load(engine, flags, &[&server.url()]);
-        let accounting = &ran.document.accounting;
+        let results = &ran.document.results;
         // Sent together, they time out together.
-        assert_eq!(accounting.timed_out + accounting.transport_error, 12, "{ran}");
-        assert!(accounting.timed_out >= 4, "{ran}");
+        assert_eq!(results.outcomes.timed_out + results.outcomes.transport_error, 12, "{ran}");
+        assert!(results.outcomes.timed_out >= 4, "{ran}");
         assert_eq!(server.finish(), 12, "{ran}");
     });
 }

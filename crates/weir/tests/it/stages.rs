@@ -29,8 +29,9 @@ fn each_stage_has_its_requests_whatever_they_are_partitioned_over() {
                 310,
                 "{ran}"
             );
+            let results = &ran.document.results;
             let accounting = &ran.document.accounting;
-            assert_eq!((accounting.planned, accounting.sent.warmup), (310, 20), "{ran}");
+            assert_eq!((results.planned, accounting.sent.warmup), (310, 20), "{ran}");
             assert_eq!(stages[1].load, "500 ms at 200/s to 400/s", "{ran}");
             assert_eq!((stages[2].start_s, stages[2].end_s), (1.0, 1.3), "{ran}");
             let counts: Vec<u64> =
@@ -39,7 +40,7 @@ fn each_stage_has_its_requests_whatever_they_are_partitioned_over() {
             // A ramp is no sample of one load.
             assert!(stages[0].results.completed_interval.is_some(), "{ran}");
             assert!(stages[1].results.completed_interval.is_none(), "{ran}");
-            assert!(ran.document.throughput.completed_interval.is_none(), "{ran}");
+            assert!(ran.document.results.completed_interval.is_none(), "{ran}");
             ran.assert_says("Results by stage");
             assert_eq!(lines_of_stages(&ran.document), [100, 150, 60], "{ran}");
             assert_eq!(accounting.sent.total, server.stop().requests, "{ran}");
@@ -170,7 +171,7 @@ fn connections_come_and_leave_by_plan() {
         let stages = &document.stages;
         assert_eq!(
             stages.iter().map(|it| it.results.planned).sum::<u64>(),
-            document.accounting.planned
+            document.results.planned
         );
         assert_eq!(stages[1].load, "200 ms with 9 connections", "{ran}");
         assert!(stages.iter().all(|stage| stage.verdict.is_some()), "{ran}");

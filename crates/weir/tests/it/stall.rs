@@ -91,13 +91,13 @@ fn response_times_follow_a_stall_and_service_times_do_not() {
         let ran = running.finish();
         ran.assert_all_ok();
         ran.assert_no_failure();
-        assert_eq!(ran.document.accounting.planned, 3 * RATE, "{ran}");
+        assert_eq!(ran.document.results.planned, 3 * RATE, "{ran}");
         let curve = curve(&ran.document, inner);
         assert!(curve.len() > 100, "the stall missed the window: {inner:?}\n{ran}");
         ran.assert_tail(&curve);
 
-        let response = &ran.document.latency.response_time.ok;
-        let service = &ran.document.latency.service_time;
+        let response = &ran.document.results.response_time.ok;
+        let service = &ran.document.results.service_time;
         let max_ns = response.max_ns.expect("3,000 answers");
         let slack_ns = 2_000_000_000;
         assert!(max_ns <= outer.until - outer.from + slack_ns, "{outer:?}\n{ran}");
@@ -107,7 +107,7 @@ fn response_times_follow_a_stall_and_service_times_do_not() {
             metric.times.ok.percentile(90.0).expect("of 3,000")
         };
         // 14% of the requests were due in the stall; ten of them were on the wire.
-        assert!(p90(service) < p90(&ran.document.latency.response_time) / 2, "{ran}");
+        assert!(p90(service) < p90(&ran.document.results.response_time) / 2, "{ran}");
         assert_eq!(ran.document.accounting.sent.total, server.stop(), "{ran}");
     });
 }

@@ -59,7 +59,7 @@ fn assert_found(ran: &Ran, stops: &[Span]) {
 
 /// Checks that p99 is an upper bound, and the run not clean.
 fn assert_bounded(ran: &Ran) {
-    let p99 = ran.document.latency.response_time.headline().percentile(99.0);
+    let p99 = ran.document.results.response_time.headline().percentile(99.0);
     assert_eq!(p99.map(|value| value.bound), Some(Bound::Upper), "{ran}");
     assert!(ran.document.verdict.grade >= Grade::Bounded, "{ran}");
 }

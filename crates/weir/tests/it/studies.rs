@@ -47,7 +47,7 @@ fn repeat_keeps_every_run_and_prints_their_spread() {
     assert!(output.stderr.contains("trial 3 of 3"), "{output:?}");
     let kept = loaded(&file);
     assert_eq!(kept.state, StudyState::Complete);
-    assert!(kept.measured().all(|(_, run)| run.accounting.ok == 50), "{kept:?}");
+    assert!(kept.measured().all(|(_, run)| run.results.outcomes.ok == 50), "{kept:?}");
     // All that arrived is in a document: the load and its checks.
     let sent: u64 = kept.measured().map(|(_, run)| run.accounting.sent.total).sum();
     assert_eq!(server.requests(), sent);

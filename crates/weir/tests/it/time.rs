@@ -86,12 +86,19 @@ fn a_silent_server_costs_one_drain() {
             let server = silent();
             let flags = format!("-c4 -t2 -d200ms --warmup 0 --no-preflight -T 300s {load}");
             let ran = weir::load(engine, &format!("{flags} --drain 100ms"), &[&server.url()]);
-            let accounting = &ran.document.accounting;
+            let results = &ran.document.results;
             assert_eq!(ran.code, 1, "{ran}");
             assert_eq!(ran.document.plan.load.drain_ns, Some(100_000_000), "{ran}");
             // Nothing has timed out: the drain ended first.
-            assert_eq!((accounting.in_flight_at_end, accounting.timed_out), (4, 0), "{ran}");
-            assert_eq!(accounting.in_flight_at_end + accounting.never_sent, accounting.planned);
+            assert_eq!(
+                (results.outcomes.in_flight_at_end, results.outcomes.timed_out),
+                (4, 0),
+                "{ran}"
+            );
+            assert_eq!(
+                results.outcomes.in_flight_at_end + results.outcomes.never_sent,
+                results.planned
+            );
             ran.assert_only_bounds(100_000_000);
         }
     });
@@ -120,9 +127,10 @@ fn an_interrupt_in_the_drain_ends_it_and_keeps_everything() {
             let ran = running.finish();
             assert_eq!(ran.code, 0, "as any run whose window was complete: {ran}");
             assert!(!ran.document.run.interrupted, "{ran}");
+            let results = &ran.document.results;
             let accounting = &ran.document.accounting;
-            assert_eq!(accounting.planned, 30, "{ran}");
-            assert!(accounting.in_flight_at_end >= 1 && accounting.ok >= 25, "{ran}");
+            assert_eq!(results.planned, 30, "{ran}");
+            assert!(results.outcomes.in_flight_at_end >= 1 && results.outcomes.ok >= 25, "{ran}");
             assert!(accounting.sent.tail >= 10, "{ran}");
         }
     });

@@ -53,7 +53,7 @@ fn check_failure(url: &str, flags: &str, says: &[&str], class: &str) {
     }
     let flags = format!("-d200ms --warmup 0 -c1 --timeout 5s --no-preflight {flags}");
     let ran = weir::load("epoll", &flags, &[url]);
-    assert_eq!((ran.code, ran.document.accounting.ok), (1, 0), "{ran}");
+    assert_eq!((ran.code, ran.document.results.outcomes.ok), (1, 0), "{ran}");
     let failures = &ran.document.connections.failures;
     assert!(failures.iter().any(|failure| failure.cause == class), "{class}: {failures:?}\n{ran}");
 }

@@ -90,10 +90,10 @@ fn faults_are_counted_by_kind() {
             let faults = ["reset:1/50", "close:1/70", "garbage:1/90", "blackhole:1/300"];
             behaviour.faults = faults.map(|fault| fault.parse().expect("valid")).to_vec();
         });
-        let accounting = &ran.document.accounting;
-        assert_eq!(accounting.ok, stats.answered, "{ran}");
-        assert_eq!(accounting.timed_out, stats.blackholed, "{ran}");
-        assert_eq!(accounting.transport_error, stats.reset + stats.closed, "{ran}");
+        let results = &ran.document.results;
+        assert_eq!(results.outcomes.ok, stats.answered, "{ran}");
+        assert_eq!(results.outcomes.timed_out, stats.blackholed, "{ran}");
+        assert_eq!(results.outcomes.transport_error, stats.reset + stats.closed, "{ran}");
         assert_eq!(ran.failures(InUse, "closed"), stats.closed, "{ran}");
         assert_eq!(ran.failures(InUse, "ECONNRESET"), stats.reset, "{ran}");
         let spoiled = ran.failures(Idle, "protocol_bad_frame");
@@ -216,9 +216,9 @@ fn pushed_messages_among_echoes_are_a_finding() {
         });
         let url = server.url().replace("http:", "ws:");
         let ran = weir::load(engine, "-c 2 -n 40 --no-preflight -b x", &[&url]);
-        let Document { connections, verdict, latency, .. } = &ran.document;
+        let Document { connections, verdict, results, .. } = &ran.document;
         assert_eq!((connections.pushed, verdict.grade), (2, Grade::Void), "{ran}");
-        let p50 = latency.response_time.ok.percentile(50.0).expect("responses");
+        let p50 = results.response_time.ok.percentile(50.0).expect("responses");
         assert_eq!(p50.bound, Bound::Unknown, "{ran}");
         assert!(verdict.reason.starts_with("pushed messages: 2 messages are no echo"), "{ran}");
         ran.assert_says("unknown: pushed messages may have counted as echoes");
@@ -240,7 +240,7 @@ fn close_frames_of_applications_keep_their_codes_and_reasons() {
         let ran = weir::load(engine, "-n 6 -c 2 -b hi", &[&url]);
         let counts = |name: &str| std::collections::BTreeMap::from([(name.to_owned(), 6)]);
         assert_eq!(ran.document.connections.goaways, counts("4401 token expired"), "{ran}");
-        assert_eq!(ran.document.accounting.errors, counts("protocol_closed_4401"), "{ran}");
+        assert_eq!(ran.document.results.errors, counts("protocol_closed_4401"), "{ran}");
         ran.assert_says("4401 token expired 6");
     });
 }
@@ -351,7 +351,7 @@ fn a_damaged_compressed_message_is_a_failure_of_its_own() {
         let url = server.url().replace("http:", "ws:");
         let ran = weir::load(engine, "-n 6 -c 2 -b hi --ws-deflate", &[&url]);
         let counts = std::collections::BTreeMap::from([("protocol_bad_deflate".to_owned(), 6)]);
-        assert_eq!(ran.document.accounting.errors, counts, "{ran}");
+        assert_eq!(ran.document.results.errors, counts, "{ran}");
         ran.assert_says("a compressed message cannot be inflated");
     });
 }

@@ -21,7 +21,7 @@ merged, *parts = (json.loads(pathlib.Path(path).read_text()) for path in sys.arg
 
 def histogram(document, metric, outcome):
     """Returns a histogram of a document, which is absent there if it is empty."""
-    text = document["latency"][metric]["histograms"].get(outcome)
+    text = document["results"][metric]["histograms"].get(outcome)
     return HdrHistogram.decode(text) if text else HdrHistogram(1, 3_600_000_000_000, 3)
 
 

@@ -46,10 +46,10 @@ pub(super) fn compare(fixture: &Fixture, section: &mut Section) -> Result<()> {
     for (line, document) in log.lines.iter().zip(documents) {
         let response = text(line, "response")?;
         let grpcio = text(line, "grpcio")?;
-        let accounting = &document.accounting;
-        let kinds = accounting.missed.keys().chain(accounting.errors.keys());
+        let results = &document.results;
+        let kinds = results.missed.keys().chain(results.errors.keys());
         let mut kinds: Vec<&str> = kinds.map(String::as_str).collect();
-        if accounting.timed_out + accounting.in_flight_at_end > 0 {
+        if results.outcomes.timed_out + results.outcomes.in_flight_at_end > 0 {
             kinds.push("timed out");
         }
         let ended = if kinds.is_empty() { "ok".to_owned() } else { kinds.join(", ") };
@@ -61,8 +61,8 @@ pub(super) fn compare(fixture: &Fixture, section: &mut Section) -> Result<()> {
             ("weir", &ended),
             ("exception", &reason),
         ]);
-        let is_ok = accounting.ok == CALLS;
-        section.must(is_ok || accounting.ok == 0, || format!("{response}: {ended}, some ok"));
+        let is_ok = results.outcomes.ok == CALLS;
+        section.must(is_ok || results.outcomes.ok == 0, || format!("{response}: {ended}, some ok"));
         let is_expected = (is_ok == (grpcio == "OK")) != exception.is_some();
         section.must(is_expected, || format!("{response}: grpcio {grpcio}, weir {ended}"));
     }

@@ -100,15 +100,16 @@ pub(super) fn logged(log: &ServerLog, document: &Document) -> Result<Counts> {
 
 /// Returns weir's counts.
 pub(super) fn reported(document: &Document, run: &DrawnRun) -> Counts {
+    let results = &document.results;
     let accounting = &document.accounting;
     let mut counts = Counts::default();
     counts.add("requests", accounting.sent.total - accounting.sent.returned);
     counts.add("messages sent", accounting.sent.total * run.sends);
-    counts.add("ok", accounting.ok);
-    counts.add("bad", accounting.bad_response);
-    counts.add("failed", accounting.transport_error);
-    counts.add("unresolved", accounting.timed_out + accounting.in_flight_at_end);
-    accounting.missed.iter().for_each(|(kind, calls)| counts.add(kind, *calls));
+    counts.add("ok", results.outcomes.ok);
+    counts.add("bad", results.outcomes.bad_response);
+    counts.add("failed", results.outcomes.transport_error);
+    counts.add("unresolved", results.outcomes.timed_out + results.outcomes.in_flight_at_end);
+    results.missed.iter().for_each(|(kind, calls)| counts.add(kind, *calls));
     if let Some(messages) = &document.messages {
         counts.add_messages(messages);
     }

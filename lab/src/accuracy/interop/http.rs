@@ -59,11 +59,12 @@ pub(super) fn run(draw: &mut Draw, seed: u64) -> DrawnRun {
 /// Returns the indices of the measured requests. A closed load without a warm-up has no others, and
 /// its threads leave out indices.
 fn measured(document: &Document) -> Range<u64> {
+    let results = &document.results;
     let accounting = &document.accounting;
     let first = accounting.sent.warmup;
     match document.plan.load.is_open_loop() {
         false => 0..u64::MAX,
-        _ => first..first + accounting.planned,
+        _ => first..first + results.planned,
     }
 }
 
@@ -133,18 +134,19 @@ fn add(counts: &mut Counts, line: &Value, are_tokens: bool, is_marked: bool) -> 
 
 /// Returns weir's counts.
 pub(super) fn reported(document: &Document, _: &DrawnRun) -> Counts {
+    let results = &document.results;
     let accounting = &document.accounting;
     let mut counts = Counts::default();
     counts.add("requests", accounting.sent.total - accounting.sent.returned);
     counts.add("measured", accounting.sent.measured);
-    counts.add("ok", accounting.ok);
-    counts.add("bad", accounting.bad_response);
-    counts.add("failed", accounting.transport_error);
-    counts.add("silent", accounting.timed_out + accounting.in_flight_at_end);
-    for (status, responses) in &accounting.status {
+    counts.add("ok", results.outcomes.ok);
+    counts.add("bad", results.outcomes.bad_response);
+    counts.add("failed", results.outcomes.transport_error);
+    counts.add("silent", results.outcomes.timed_out + results.outcomes.in_flight_at_end);
+    for (status, responses) in &results.status {
         counts.add(&format!("status {status}"), *responses);
     }
-    for (error, requests) in &accounting.errors {
+    for (error, requests) in &results.errors {
         let end = match error.as_str() {
             "closed_in_answer" => "cut",
             "ECONNRESET" => "reset",
@@ -155,7 +157,7 @@ pub(super) fn reported(document: &Document, _: &DrawnRun) -> Counts {
     if let Some(messages) = &document.messages {
         counts.add_messages(messages);
         counts.add("other messages", messages.others);
-        counts.add("end marks", messages.end_marks);
+        counts.add("end marks", document.results.messages.as_ref().map_or(0, |of| of.end_marks));
         counts.add("errors in streams", messages.errors);
         if let Some(tokens) = &messages.tokens {
             counts.add("ok with a count", tokens.per_response.count);
@@ -163,7 +165,7 @@ pub(super) fn reported(document: &Document, _: &DrawnRun) -> Counts {
             counts.add("reasoning of ok", tokens.reasoning);
         }
     }
-    for (kind, responses) in &accounting.missed {
+    for (kind, responses) in &results.missed {
         counts.add(kind, *responses);
     }
     counts

@@ -63,7 +63,7 @@ class Truth:
         self.window_s = plan["load"]["duration_ns"] / 1e9
         interval_ns = 1e9 * rate["denominator"] / rate["numerator"]
         begin = document["accounting"]["sent"]["warmup"]
-        end = begin + document["accounting"]["planned"]
+        end = begin + document["results"]["planned"]
         self.measured = [stream for stream in streams if begin <= stream["id"] < end]
         for stream in streams:
             # METHOD 1.3.2.
@@ -199,15 +199,16 @@ def in_html(page):
 def counts(rows, truth):
     """Compares what has no tolerance."""
     document, measured = truth.document, truth.measured
-    accounting, messages = document["accounting"], document["messages"]
+    results, messages = document["results"], document["messages"]
+    outcomes = results["outcomes"]
     ends = [stream["end"] for stream in measured]
     exact = [
-        ("requests", accounting["sent"]["total"], len(truth.streams)),
-        ("measured requests", accounting["planned"], len(measured)),
-        ("complete streams", accounting["ok"], ends.count("complete")),
-        ("cut streams", accounting["transport_error"], ends.count("cut")),
+        ("requests", document["accounting"]["sent"]["total"], len(truth.streams)),
+        ("measured requests", results["planned"], len(measured)),
+        ("complete streams", outcomes["ok"], ends.count("complete")),
+        ("cut streams", outcomes["transport_error"], ends.count("cut")),
         ("tokens", messages["measured"], sum(len(stream["tokens"]) for stream in measured)),
-        ("end marks", messages["end_marks"], sum(stream["done"] for stream in measured)),
+        ("end marks", results["messages"]["end_marks"], sum(stream["done"] for stream in measured)),
     ]
     for figure, value, count in exact:
         rows.add(figure, "JSON", value, count, count, "count")
@@ -220,7 +221,7 @@ def main():
     document = json.load(open(document_path))
     truth, rows = Truth(float(stop_ns), document, head, streams), Rows()
     counts(rows, truth)
-    latency, messages = document["latency"], document["messages"]
+    times, messages = document["results"]["messages"], document["messages"]
     limits = {}
 
     def time(figure, metric, p, low, high):
@@ -231,15 +232,15 @@ def main():
 
     for p in (50, 99):
         first = [truth.first(p, stamp) for stamp in (0, 1)]
-        time(f"first p{p}", latency["first_message"], p, *first)
+        time(f"first p{p}", times["first"], p, *first)
         gap = [truth.gap(p, is_most) for is_most in (False, True)]
-        time(f"gap p{p}", latency["message_gap"], p, *gap)
+        time(f"gap p{p}", times["gap"], p, *gap)
     low, high = [truth.mean_gap(is_most) for is_most in (False, True)]
     value, _ = percentile(messages["mean_gap"], 50)
     rows.add("mean gap p50", "JSON", value, low * (1 - BUCKET), high * (1 + BUCKET), "ns")
     least, most = truth.received()
     limits["tokens/s"] = least / truth.window_s, most / truth.window_s, "1/s"
-    rows.add("tokens/s", "JSON", messages["per_second"], *limits["tokens/s"])
+    rows.add("tokens/s", "JSON", times["per_second"], *limits["tokens/s"])
     goodput, planned = messages["goodput"], len(truth.measured)
     good = [truth.good(truth.measured, is_most) for is_most in (False, True)]
     rows.add("good streams", "JSON", goodput["good"], *good, "count")

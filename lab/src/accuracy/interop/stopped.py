@@ -68,9 +68,9 @@ def main():
         rows.append({"figure": figure, "bound": bound, "low": low, "high": high,
                      "truth_low": truth[0], "truth_high": truth[1], "is_true": is_true})
 
-    latency, goodput = document["latency"], document["messages"]["goodput"]
-    for name in ("first_message", "message_gap"):
-        for entry in headline(latency[name])["percentiles"]:
+    times, goodput = document["results"]["messages"], document["messages"]["goodput"]
+    for name, time in (("first_message", "first"), ("message_gap", "gap")):
+        for entry in headline(times[time])["percentiles"]:
             p, value = entry["p"], entry["ns"]
             if p > 99:
                 continue

@@ -106,15 +106,16 @@ pub(super) fn logged(log: &ServerLog, document: &Document) -> Result<Counts> {
 
 /// Returns weir's counts.
 pub(super) fn reported(document: &Document, _: &DrawnRun) -> Counts {
+    let results = &document.results;
     let accounting = &document.accounting;
     let mut counts = Counts::default();
     counts.add("requests", accounting.sent.total);
     counts.add("messages", accounting.sent.total);
-    counts.add("ok", accounting.ok);
-    counts.add("silent", accounting.timed_out + accounting.in_flight_at_end);
-    counts.add("failed", accounting.transport_error);
-    counts.add("bad", accounting.bad_response);
-    for (error, requests) in &accounting.errors {
+    counts.add("ok", results.outcomes.ok);
+    counts.add("silent", results.outcomes.timed_out + results.outcomes.in_flight_at_end);
+    counts.add("failed", results.outcomes.transport_error);
+    counts.add("bad", results.outcomes.bad_response);
+    for (error, requests) in &results.errors {
         let name = match error.as_str() {
             "closed_before_answer" | "ECONNRESET" => "aborted".to_owned(),
             other => other.replace("protocol_closed_", "close "),

@@ -54,8 +54,8 @@ impl Row {
             format!("{lost} agents are lost")
         });
         self.must(seen.end.code == Some(0), || format!("exit status {:?}", seen.end.code));
-        let ok = document.accounting.ok;
-        let planned = document.accounting.planned;
+        let ok = document.results.outcomes.ok;
+        let planned = document.results.planned;
         self.must(ok == planned, || format!("{ok} of {planned} ok"));
         self.must_be_counted(seen)
     }

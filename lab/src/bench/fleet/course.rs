@@ -147,8 +147,8 @@ impl Course {
     /// Requires that all parts are complete.
     pub(super) fn judge(&self, section: &mut Section, agents: u32) {
         let document = &self.document;
-        let ok = document.accounting.ok;
-        let planned = document.accounting.planned;
+        let ok = document.results.outcomes.ok;
+        let planned = document.results.planned;
         let fleet = document.fleet.as_ref();
         let lost = fleet.map_or(agents as usize, |fleet| fleet.lost().count());
         let missing = document.missing_parts().count();

@@ -70,7 +70,7 @@ impl System<'_> {
         ensure!(output.status.success(), "two agents ended with {}: {error}", output.status);
         let document: Value = serde_json::from_slice(&output.stdout).context("no document")?;
         let agents = &document["fleet"]["agents"];
-        let ok = &document["accounting"]["ok"];
+        let ok = &document["results"]["outcomes"]["ok"];
         ensure!(agents.as_array().is_some_and(|agents| agents.len() == 2), "it has no agents");
         ensure!(*ok == 100, "of 100 requests {ok} succeeded");
         Ok(())
@@ -93,13 +93,10 @@ impl System<'_> {
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         ensure!(output.status.success(), "the load ended with {}: {error}", output.status);
         let document: Value = serde_json::from_slice(&output.stdout).context("no document")?;
-        let accounting = &document["accounting"];
-        let count = |name: &str| accounting[name].as_u64().unwrap_or_default();
-        ensure!(
-            count("ok") > 0 && count("ok") == count("planned"),
-            "requests failed: {accounting}"
-        );
-        eprintln!("dist: {} requests in {root}", count("ok"));
+        let planned = document["results"]["planned"].as_u64().unwrap_or_default();
+        let outcomes = &document["results"]["outcomes"];
+        ensure!(planned > 0 && outcomes["ok"] == planned, "requests failed: {outcomes}");
+        eprintln!("dist: {planned} requests in {root}");
         Ok(document)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_io::Nanos;
 use weir_result::{
-    ByOutcome, ErrorKind, Histogram, MissKind, NameCounts, NameTotals, NamedSlice, Outcomes,
+    ByOutcome, ErrorKind, Histogram, MissKind, NameTotals, NamedSlice, Outcomes, ResultCounts,
     SparseHistogram, Tally,
 };
 
@@ -211,7 +211,7 @@ impl ByName {
 
     /// Counts the slots that were never sent, with their shares of `slices`, and returns the counts
     /// of each name.
-    pub(super) fn finish(mut self, end: &NameEnd<'_>, slices: &mut Slices) -> Vec<NameCounts> {
+    pub(super) fn finish(mut self, end: &NameEnd<'_>, slices: &mut Slices) -> Vec<ResultCounts> {
         let Timeline { start, t0, .. } = *end.timeline;
         let list = Arc::clone(&self.list);
         let mut names = RowNames::new(&list);
@@ -319,14 +319,14 @@ impl NameTallies {
         service.record(service_ns);
     }
 
-    fn finish(&self, share: NamedSlice, is_open_loop: bool) -> NameCounts {
+    fn finish(&self, share: NamedSlice, is_open_loop: bool) -> ResultCounts {
         let mut response_time = ByOutcome { ok: share.ok, ..self.response.finish() };
         let service_time = match is_open_loop {
             true => ByOutcome { ok: Histogram::from(&self.service_ok), ..self.service.finish() },
             false => response_time.clone(),
         };
         response_time.censored.add_tally(&self.never);
-        NameCounts {
+        ResultCounts {
             planned: self.outcomes.total(),
             outcomes: self.outcomes,
             status: self.status.iter().copied().collect(),
@@ -337,6 +337,7 @@ impl NameTallies {
             messages: share.messages,
             response_time,
             service_time,
+            ..ResultCounts::default()
         }
     }
 }

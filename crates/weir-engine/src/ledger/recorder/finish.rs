@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use weir_io::Nanos;
 use weir_result::{
-    ByOutcome, Histogram, Measurements, NameCounts, Occupancy, Outcomes, Sent, SparseHistogram,
-    Tally, WorkerPhases,
+    ByOutcome, Histogram, Measurements, MessageShare, Occupancy, Outcomes, ResultCounts, Sent,
+    SparseHistogram, Tally, WorkerPhases,
 };
 
 use super::by_name::NameEnd;
@@ -61,13 +61,19 @@ impl Recorder {
         let capacity_ns = self.capacity.finish(&self.timeline, end);
         let occupancy = Occupancy { capacity_ns, ..self.occupancy.finish(&self.timeline, end) };
         Measurements {
-            planned,
-            outcomes: never.added_to(self.counts.outcomes),
-            status: (0u16..).zip(*self.status).filter(|(_, count)| *count > 0).collect(),
-            errors: self.counts.errors,
+            results: ResultCounts {
+                planned,
+                outcomes: never.added_to(self.counts.outcomes),
+                status: (0u16..).zip(*self.status).filter(|(_, count)| *count > 0).collect(),
+                errors: self.counts.errors,
+                completed: self.counts.completed,
+                good: self.counts.good,
+                response_time,
+                service_time,
+                messages: MessageShare::of_slices(&slices),
+                ..ResultCounts::default()
+            },
             sent,
-            response_time,
-            service_time,
             send_lag,
             sched_lag,
             stage_lags,
@@ -123,7 +129,7 @@ impl Recorder {
 
     /// Returns the counts of each name, and adds their slots that were never sent to the slices.
     /// Sends the last totals to `live`.
-    fn finish_names(&mut self, end: &NameEnd<'_>, live: &WorkerLive) -> Vec<NameCounts> {
+    fn finish_names(&mut self, end: &NameEnd<'_>, live: &WorkerLive) -> Vec<ResultCounts> {
         let Some(names) = self.names.take() else { return Vec::new() };
         live.send_names(|| names.totals(None));
         names.finish(end, &mut self.slices)

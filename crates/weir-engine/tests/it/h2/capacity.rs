@@ -72,7 +72,7 @@ fn check(service_ns: u64, first: u32, limits: &[(u64, u32)], streams: u16) {
     };
     let (run, counts, plan) = run(habits, open(800, 1, 1), streams);
     let what = format!("{first}, then {limits:?}, of {streams}");
-    assert_eq!(run.measured.outcomes.ok, 800, "{what}");
+    assert_eq!(run.measured.results.outcomes.ok, 800, "{what}");
     let capped = |limit: u32| u64::from(limit.min(streams.into()));
     let mut all = vec![(Nanos::ZERO, capped(first))];
     let changes = limits.iter();
@@ -83,7 +83,7 @@ fn check(service_ns: u64, first: u32, limits: &[(u64, u32)], streams: u16) {
     let waits = begins.iter().zip(&arrivals).map(|(begin, arrival)| begin.since(*arrival));
     check_exact(&what, &run.measured.connection_wait, waits);
     check_all(&what, &run.measured.sched_lag, 800, 0);
-    check_all(&what, &run.measured.service_time.ok, 800, service_ns);
+    check_all(&what, &run.measured.results.service_time.ok, 800, service_ns);
     // The tail changes nothing within the window.
     let integral_ns = queue.integral_ns(&begins, run.start());
     assert_eq!(run.measured.occupancy.capacity_ns, integral_ns, "{what}");

@@ -78,7 +78,7 @@ fn run(protocol: &ProtocolFactory, service: ServiceFactory, what: &str) -> Run {
     let world = World { service: Some(service), ..World::default() };
     let run = run_job(world, &job, 0, Nanos::MAX, None);
     observed.check(&run, what);
-    assert_eq!(run.measured.planned, REQUESTS, "{what}");
+    assert_eq!(run.measured.results.planned, REQUESTS, "{what}");
     run
 }
 
@@ -95,7 +95,7 @@ fn cut_everywhere(protocol: &ProtocolFactory, service: fn(Cut) -> ServiceFactory
                 let cut = Cut { sent, received, resets };
                 let what = format!("{cut:?}");
                 let run = run(protocol, service(cut), &what);
-                let outcomes = run.measured.outcomes;
+                let outcomes = run.measured.results.outcomes;
                 assert_eq!(outcomes.bad_response + outcomes.timed_out, 0, "{what}: {outcomes:?}");
                 failed += u64::from(outcomes.transport_error + outcomes.never_sent > 0);
                 complete += u64::from(outcomes.ok == REQUESTS);
@@ -126,7 +126,7 @@ fn http2_in_pieces() {
         let plan = open(100, 1, 1).with_load(|load| load.pipeline = 10);
         let protocol = H2Client::factory(H2Options::default());
         let run = run_job(world, &Job { protocol, ..job(&plan) }, 0, Nanos::MAX, None);
-        check_all("response", &run.measured.response_time.ok, 100, 3 * MS);
+        check_all("response", &run.measured.results.response_time.ok, 100, 3 * MS);
         check_all("first byte", &run.measured.first_byte, 100, 2 * MS);
         check_all("client's lag", &run.measured.sched_lag, 100, 0);
     }

@@ -29,9 +29,9 @@ impl Busy {
         let job = Job { protocol: H2Client::factory(H2Options::default()), ..job(&plan) };
         let world = World { client, ..World::default() };
         let (Run { measured, .. }, _) = run_in(world, habits.clone(), &job);
-        let times = &measured.service_time.ok;
+        let times = &measured.results.service_time.ok;
         Busy {
-            responses: measured.window.completed,
+            responses: measured.results.completed,
             median_ns: times.value_at_rank(times.count() / 2).expect("there are responses"),
             wakes: measured.workers[0].usage.wakes,
         }

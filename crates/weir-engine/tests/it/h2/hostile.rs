@@ -101,7 +101,7 @@ fn run_attacked(settings: Settings, attack: Attack, messages: Option<MessageRule
     let world = World { service: Some(service), ..World::default() };
     let run = run_job(world, &job, 0, Nanos::MAX, None);
     observed.check(&run, "attacked");
-    assert_eq!((run.measured.planned, run.measured.outcomes.ok), (200, 0));
+    assert_eq!((run.measured.results.planned, run.measured.results.outcomes.ok), (200, 0));
     run
 }
 
@@ -110,7 +110,7 @@ fn run_attacked(settings: Settings, attack: Attack, messages: Option<MessageRule
 fn ends_with(error: &str, attack: Attack) {
     let run = attacked(Settings::default(), attack);
     let causes: Vec<String> =
-        run.measured.errors.keys().map(weir_result::ErrorKind::name).collect();
+        run.measured.results.errors.keys().map(weir_result::ErrorKind::name).collect();
     let expected = format!("protocol_{error}");
     assert!(causes.contains(&expected), "{causes:?} instead of {expected}");
     assert!(!run.measured.connections.failures.is_empty());
@@ -160,7 +160,8 @@ fn header_bombs() {
         bomb.extend([0xbe; 50_000]);
         frame::push_headers(out, 1 + 2 * nth as u32, &bomb, true, 16_384);
     });
-    let names: Vec<String> = run.measured.errors.keys().map(weir_result::ErrorKind::name).collect();
+    let names: Vec<String> =
+        run.measured.results.errors.keys().map(weir_result::ErrorKind::name).collect();
     assert!(names.contains(&"protocol_head_too_large".to_owned()), "{names:?}");
 }
 
@@ -193,7 +194,11 @@ fn resets_of_every_stream() {
         // A request arrives every other millisecond.
         frame::push_reset(out, 1 + 2 * (nth / 25) as u32, ErrorCode::INTERNAL_ERROR);
     });
-    assert!(run.measured.outcomes.transport_error > 100, "{:?}", run.measured.outcomes);
+    assert!(
+        run.measured.results.outcomes.transport_error > 100,
+        "{:?}",
+        run.measured.results.outcomes
+    );
 }
 
 /// Each announcement has a greater last stream than the one before. Whatever it says later, what
@@ -212,11 +217,11 @@ fn announcements_that_contradict_earlier_ones() {
 fn limits_and_windows_of_zero() {
     let no_streams = Settings { max_concurrent_streams: Some(0), ..Settings::default() };
     let run = attacked(no_streams, |_, _| ());
-    assert_eq!(run.measured.outcomes.never_sent, 200);
+    assert_eq!(run.measured.results.outcomes.never_sent, 200);
     assert_eq!(run.measured.connections.without_streams, 2, "of the two at the end");
     let no_window = Settings { initial_window_bytes: 0, ..Settings::default() };
     let run = attacked(no_window, |_, _| ());
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     assert_eq!(outcomes.timed_out + outcomes.never_sent + outcomes.in_flight_at_end, 200);
     assert!(outcomes.timed_out > 100, "{outcomes:?}");
     // A window that opens by one byte at a time.
@@ -224,7 +229,7 @@ fn limits_and_windows_of_zero() {
         many(out, |out| frame::push_window_update(out, 1, 1));
     });
     assert!(run.measured.connections.window_waits > 100, "{:?}", run.measured.connections);
-    assert_eq!(run.measured.outcomes.ok, 0);
+    assert_eq!(run.measured.results.outcomes.ok, 0);
 }
 
 /// A response without end keeps its request alive as long as messages come, and no other. After
@@ -235,7 +240,7 @@ fn messages_for_ever() {
         streamed(MessageFraming::EventStream, |nth, out| push_part(nth, out, b"data:\n\n"));
     let calls = streamed(MessageFraming::Grpc, |nth, out| push_part(nth, out, &[0; 5]));
     for run in [events, calls] {
-        let outcomes = run.measured.outcomes;
+        let outcomes = run.measured.results.outcomes;
         assert_eq!(outcomes.in_flight_at_end, 2, "one of each connection: {outcomes:?}");
         assert!(outcomes.timed_out >= 2 * 9, "{outcomes:?}");
         let messages = run.measured.messages.expect("they are measured");
@@ -252,7 +257,7 @@ fn a_message_without_end() {
     let broken =
         streamed(MessageFraming::Grpc, |nth, out| push_part(nth, out, &[1, 0xff, 0, 0, 0]));
     for run in [events, calls, broken] {
-        let outcomes = run.measured.outcomes;
+        let outcomes = run.measured.results.outcomes;
         assert_eq!(outcomes.timed_out + outcomes.in_flight_at_end + outcomes.never_sent, 200);
         assert!(outcomes.timed_out > 100, "{outcomes:?}");
         assert_eq!(run.measured.messages.map(|messages| messages.measured), Some(0));

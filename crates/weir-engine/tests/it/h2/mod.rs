@@ -42,8 +42,8 @@ fn run_in(world: World, habits: Habits, job: &Job) -> (Run, Counts) {
 fn streams_are_measured_exactly() {
     let habits = Habits { service: Law::Exponential { mean_ns: 4 * MS }, ..Habits::default() };
     let (run, _, plan) = run(habits, open(2_000, 1, 3), 20);
-    assert_eq!(run.measured.outcomes.ok, 2_000);
-    check_exact("response", &run.measured.response_time.ok, true_response(&run, &plan));
+    assert_eq!(run.measured.results.outcomes.ok, 2_000);
+    check_exact("response", &run.measured.results.response_time.ok, true_response(&run, &plan));
     check_all("client's lag", &run.measured.sched_lag, 2_000, 0);
 }
 
@@ -56,7 +56,7 @@ fn responses_of_streams_are_checked() {
         let job = Job { expectations: checks(&[text]), protocol, ..job(&plan) };
         let (run, _) = run_in(World::default(), habits(), &job);
         let expected = if is_met { (2_000, vec![]) } else { (0, vec![(MissKind::Body, 2_000)]) };
-        assert_eq!((run.measured.outcomes.ok, missed(&run)), expected, "{text}");
+        assert_eq!((run.measured.results.outcomes.ok, missed(&run)), expected, "{text}");
     }
 }
 
@@ -73,8 +73,9 @@ fn streams_end_one_by_one() {
     let habits = Habits { returned: 0.1, failed: 0.1, retires: 0.02, ..Habits::default() };
     let (run, counts, _) = run(habits, open(2_000, 1, 2), 20);
     let sent = run.measured.sent;
-    let outcomes = run.measured.outcomes;
-    let count = |code| run.measured.errors.get(&ErrorKind::Protocol(code)).copied().unwrap_or(0);
+    let outcomes = run.measured.results.outcomes;
+    let count =
+        |code| run.measured.results.errors.get(&ErrorKind::Protocol(code)).copied().unwrap_or(0);
     let failed = count("stream_reset_internal_error");
     let returned = count("returned");
     assert_eq!(outcomes.ok + failed + returned, 2_000, "{outcomes:?}");
@@ -92,7 +93,7 @@ fn a_timeout_cancels_one_stream() {
     let habits = Habits { swallowed: 0.1, ..Habits::default() };
     let plan = open(1_000, 1, 1).with_load(|load| load.timeout_ns = 20 * MS);
     let (run, counts, _) = run(habits, plan, 20);
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     assert!((60..140).contains(&outcomes.timed_out), "{outcomes:?}");
     assert_eq!(outcomes.ok + outcomes.timed_out, 1_000);
     assert_eq!(counts.cancelled, outcomes.timed_out);
@@ -117,7 +118,7 @@ fn the_first_byte_is_that_of_the_stream() {
     let habits = Habits { body_ns: 3 * MS, ..Habits::default() };
     let (run, ..) = run(habits, open(1_000, 1, 1), 20);
     check_all("first byte", &run.measured.first_byte, 1_000, 2 * MS);
-    check_all("response", &run.measured.response_time.ok, 1_000, 5 * MS);
+    check_all("response", &run.measured.results.response_time.ok, 1_000, 5 * MS);
 }
 
 /// From the connect to the server's settings, which it sends at once.
@@ -128,7 +129,7 @@ fn the_opening_has_a_time_of_its_own() {
     let plan = open(100, 1, 4).with_load(|load| load.pipeline = 5);
     let job = Job { protocol: H2Client::factory(H2Options::default()), ..job(&plan) };
     let (run, _) = run_in(world, Habits::default(), &job);
-    assert_eq!(run.measured.outcomes.ok, 100);
+    assert_eq!(run.measured.results.outcomes.ok, 100);
     check_all("opening", &run.measured.opening, 4, 3 * MS);
     check_all("connect", &run.measured.connect, 4, 0);
 }
@@ -147,7 +148,7 @@ fn uploads_wait_for_windows() {
         ..job(&plan)
     };
     let (run, _) = run_in(world, habits, &job);
-    check_all("service", &run.measured.service_time.ok, 500, 8 * MS);
+    check_all("service", &run.measured.results.service_time.ok, 500, 8 * MS);
     check_all("client's lag", &run.measured.sched_lag, 500, 0);
     let connections = &run.measured.connections;
     let sent = run.measured.sent.total();
@@ -156,7 +157,7 @@ fn uploads_wait_for_windows() {
     let habits = Habits { window_bytes: 10, refills: false, ..Habits::default() };
     let job = Job { plan: plan.with_load(|load| load.timeout_ns = 300 * MS), ..job };
     let (run, _) = run_in(World::default(), habits, &job);
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     assert!(outcomes.ok == 0 && outcomes.timed_out >= 60, "{outcomes:?}");
     let connections = &run.measured.connections;
     assert_eq!(connections.window_waits, run.measured.sent.total());
@@ -190,7 +191,7 @@ fn lone_timeouts_keep_their_connection() {
     let habits = Habits { swallowed: 0.1, ..Habits::default() };
     let plan = closed(1).with_load(|load| load.timeout_ns = 50 * MS);
     let (run, counts, _) = run(habits, plan, 1);
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     let connections = &run.measured.connections;
     assert!(outcomes.timed_out >= 5 && outcomes.ok > 30, "{outcomes:?}");
     assert_eq!(counts.cancelled, outcomes.timed_out);
@@ -204,7 +205,7 @@ fn dead_connections_are_replaced() {
     let habits = Habits { requests_max: 20, ..Habits::default() };
     let plan = closed(1).with_load(|load| load.timeout_ns = 50 * MS);
     let (run, ..) = run(habits, plan, 1);
-    let outcomes = run.measured.outcomes;
+    let outcomes = run.measured.results.outcomes;
     let connections = &run.measured.connections;
     // 19 responses in 38 ms, then two timeouts: seven times, and 17 responses more.
     assert!((149..=151).contains(&outcomes.ok), "{outcomes:?}");
@@ -222,7 +223,7 @@ fn many_timeouts_retire_a_connection() {
     assert!(connections.renewed > 5 && connections.failures.is_empty(), "{connections:?}");
     // At least ten on each connection.
     assert!(counts.cancelled >= 10 * connections.renewed, "{counts:?} {connections:?}");
-    assert_eq!(run.measured.outcomes.total(), run.measured.planned);
+    assert_eq!(run.measured.results.outcomes.total(), run.measured.results.planned);
 }
 
 /// The last number of a stream ends its connection as planned, after its responses.
@@ -236,9 +237,9 @@ fn numbers_of_streams_are_used_up() {
         let plan = plan.with_load(|load| load.pipeline = streams);
         let job = Job { protocol: protocol.clone(), ..job(&plan) };
         let (run, _) = run_in(World::default(), Habits::default(), &job);
-        let outcomes = run.measured.outcomes;
+        let outcomes = run.measured.results.outcomes;
         let connections = &run.measured.connections;
-        assert_eq!(outcomes.ok, run.measured.planned, "{:?}: {outcomes:?}", plan.load);
+        assert_eq!(outcomes.ok, run.measured.results.planned, "{:?}: {outcomes:?}", plan.load);
         let sent = run.measured.sent.total();
         let full = sent / 10;
         assert!((full - 2..=full).contains(&connections.renewed), "{sent} {connections:?}");
@@ -294,8 +295,8 @@ fn wild_worlds_conserve_every_slot() {
         };
         let (run, _) = run_in(World::wild(Seed(seed), 100 * MS), habits, &job);
         observed.check(&run, &format!("seed {seed}"));
-        ok += run.measured.outcomes.ok;
-        other += run.measured.outcomes.total() - run.measured.outcomes.ok;
+        ok += run.measured.results.outcomes.ok;
+        other += run.measured.results.outcomes.total() - run.measured.results.outcomes.ok;
         goaways += run.measured.connections.goaways.values().sum::<u64>();
         waits += run.measured.connections.window_waits;
     }

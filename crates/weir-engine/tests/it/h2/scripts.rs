@@ -32,12 +32,16 @@ fn requests_of_a_script_use_every_stream() {
     let run = run(Habits::default(), closed(2), 10, text);
     assert_eq!(run.failure, None);
     // 20 streams of 2 ms each.
-    assert!((9_990..=10_020).contains(&run.measured.outcomes.ok), "{:?}", run.measured.outcomes);
+    assert!(
+        (9_990..=10_020).contains(&run.measured.results.outcomes.ok),
+        "{:?}",
+        run.measured.results.outcomes
+    );
     let occupancy = run.measured.occupancy;
     assert_eq!(occupancy.integral_ns, occupancy.capacity_ns, "{occupancy:?}");
 
     let run = self::run(Habits::default(), open(1_000, 1, 1), 10, text);
-    check_all("response", &run.measured.response_time.ok, 1_000, 2 * MS);
+    check_all("response", &run.measured.results.response_time.ok, 1_000, 2 * MS);
     check_all("client's lag", &run.measured.sched_lag, 1_000, 0);
     assert!(calls(&run, Callback::Request) >= 1_000);
 }
@@ -45,7 +49,7 @@ fn requests_of_a_script_use_every_stream() {
 #[test]
 fn a_script_without_requests_of_its_own() {
     let run = run(Habits::default(), open(1_000, 1, 1), 10, "wrk.path = '/a'");
-    check_all("response", &run.measured.response_time.ok, 1_000, 2 * MS);
+    check_all("response", &run.measured.results.response_time.ok, 1_000, 2 * MS);
 }
 
 /// Strings of three requests, each on a stream of the same connection.
@@ -61,17 +65,21 @@ fn strings_of_several_requests() {
         }
     };
     let run = run(Habits::default(), open(900, 1, 2), 10, text);
-    assert_eq!((run.measured.outcomes.ok, &run.failure), (900, &None));
-    check_all("service", &run.measured.service_time.ok, 900, 2 * MS);
+    assert_eq!((run.measured.results.outcomes.ok, &run.failure), (900, &None));
+    check_all("service", &run.measured.results.service_time.ok, 900, 2 * MS);
     three(&run);
     // Seven streams carry two strings, and one that is left over.
     let run = self::run(Habits::default(), closed(1), 7, text);
-    assert!((2_990..=3_010).contains(&run.measured.outcomes.ok), "{:?}", run.measured.outcomes);
+    assert!(
+        (2_990..=3_010).contains(&run.measured.results.outcomes.ok),
+        "{:?}",
+        run.measured.results.outcomes
+    );
     three(&run);
     // One string at a time, in 20 ms: those that wait for streams wait for the server.
     let habits = Habits { service: Law::Fixed(20 * MS), streams_max: 4, ..Habits::default() };
     let run = self::run(habits, open(120, 1, 1), 7, text);
-    assert_eq!(run.measured.outcomes.ok, 120, "{:?}", run.measured.outcomes);
+    assert_eq!(run.measured.results.outcomes.ok, 120, "{:?}", run.measured.results.outcomes);
     check_all("client's lag", &run.measured.sched_lag, 120, 0);
     three(&run);
 }
@@ -108,7 +116,7 @@ fn responses_are_shown_as_they_were() {
         };
         let run = run(habits, open(1_000, 1, 2), 20, text);
         assert_eq!(run.failure, None, "{text}");
-        let outcomes = run.measured.outcomes;
+        let outcomes = run.measured.results.outcomes;
         assert!(outcomes.ok > 800, "{outcomes:?}");
         assert!(calls(&run, Callback::Response) >= outcomes.ok);
     }
@@ -123,11 +131,19 @@ fn delays_between_strings() {
     let text = "function delay() return 8 end";
     let run = run(Habits::default(), closed(1), 10, text);
     // 8 ms and 2 ms, in turns.
-    assert!((99..=101).contains(&run.measured.outcomes.ok), "{:?}", run.measured.outcomes);
+    assert!(
+        (99..=101).contains(&run.measured.results.outcomes.ok),
+        "{:?}",
+        run.measured.results.outcomes
+    );
     let text = "function delay() return 8 end
         function request() return wrk.format('GET', '/a') .. wrk.format('GET', '/b') end";
     let run = self::run(Habits::default(), closed(2), 10, text);
-    assert!((396..=404).contains(&run.measured.outcomes.ok), "{:?}", run.measured.outcomes);
+    assert!(
+        (396..=404).contains(&run.measured.results.outcomes.ok),
+        "{:?}",
+        run.measured.results.outcomes
+    );
     assert_eq!(run.failure, None);
 }
 
@@ -140,7 +156,7 @@ fn a_stopped_script_ends_its_load() {
             return wrk.format('GET', '/a')
         end";
     let run = run(Habits::default(), closed(1), 10, text);
-    assert_eq!((run.measured.outcomes.ok, run.failure), (50, None));
+    assert_eq!((run.measured.results.outcomes.ok, run.failure), (50, None));
 }
 
 /// Everything that can fail, fails, under scripts of each kind: no slot is lost or counted twice,
@@ -177,8 +193,8 @@ fn wild_worlds_conserve_every_slot_of_a_script() {
             assert!(failure.contains("in one string"), "seed {seed}: {failure}");
             refused += 1;
         }
-        ok += run.measured.outcomes.ok;
-        other += run.measured.outcomes.total() - run.measured.outcomes.ok;
+        ok += run.measured.results.outcomes.ok;
+        other += run.measured.results.outcomes.total() - run.measured.results.outcomes.ok;
     }
     assert!(ok > 500 && other > 500, "{ok} {other}");
     assert!((1..100).contains(&refused), "{refused}");

@@ -7,13 +7,14 @@ use crate::view::{Axis, AxisUnit, Mark, Plot, Role, Scale, short};
 
 /// Plots the parts of the mean and of the percentiles; `None` without an `ok` request.
 pub(super) fn latency(document: &Document) -> Option<Plot> {
+    let results = &document.results;
     let latency = &document.latency;
     let mean = |metric: &Metric| metric.ok.mean_ns.unwrap_or(0.0);
-    latency.response_time.ok.mean_ns?;
+    results.response_time.ok.mean_ns?;
     let is_open = document.plan.load.is_open_loop();
     let lag = if is_open { mean(&latency.sched_lag) } else { 0.0 };
     let wait = if is_open { mean(&latency.connection_wait) } else { 0.0 };
-    let mut rows = vec![("mean".to_owned(), lag, wait, mean(&latency.service_time))];
+    let mut rows = vec![("mean".to_owned(), lag, wait, mean(&results.service_time))];
     for of in &document.verdict.client_overhead {
         let all = of.ns as f64;
         let client = of.client_ns as f64;

@@ -12,18 +12,19 @@ const STEPS: u32 = 4;
 
 /// Plots the latency of a run; `None` without a response.
 pub(super) fn latency(document: &Document) -> Option<Plot> {
-    if document.responses() == 0 {
+    if document.results.responses() == 0 {
         return None;
     }
+    let results = &document.results;
     let latency = &document.latency;
-    if document.accounting.ok == 0 {
-        let bad = &latency.service_time.times.bad;
+    if document.results.outcomes.ok == 0 {
+        let bad = &results.service_time.times.bad;
         let curve = of_histogram("service time of bad responses", Role::Main, bad);
         return Some(plot(vec![curve], "No response was ok."));
     }
     let (name, headline) = document.headline_time();
     let beside = match document.plan.load.is_open_loop() {
-        true => ("service time", &latency.service_time),
+        true => ("service time", &results.service_time),
         false => ("first byte", &latency.first_byte),
     };
     let mut marks: Vec<Mark> = band(headline.headline()).into_iter().collect();
@@ -99,10 +100,10 @@ fn band(summary: &Summary) -> Option<Mark> {
 
 /// Plots the times to the first message and between messages; `None` if none came.
 pub(super) fn messages(document: &Document) -> Option<Plot> {
-    let first = document.latency.first_message.as_ref().filter(|first| first.ok.count > 0)?;
+    let first = document.results.first_message().filter(|first| first.ok.count > 0)?;
     let [first_title, gap_title] = titles(document);
     let mut marks = of_metric(first_title, [Role::Main, Role::MainAtLeast], first);
-    let gaps = document.latency.message_gap.as_ref().filter(|gap| gap.ok.count > 0);
+    let gaps = document.results.message_gap().filter(|gap| gap.ok.count > 0);
     marks.extend(gaps.map(|gap| of_histogram(gap_title, Role::Second, &gap.times.ok)));
     let about = "The time from the planned send to the first, and from each to the next, by the \
                  share that were at most this long.";
@@ -134,6 +135,7 @@ pub(super) fn connection_times(document: &Document) -> Option<Plot> {
 
 #[cfg(test)]
 mod tests {
+    use weir_result::document::ScopeMessages;
     use weir_result::{ByOutcome, MessagePlan, MessageProtocol, Plan};
 
     use super::*;
@@ -152,8 +154,8 @@ mod tests {
         let gap = times(2_000_000);
         let mut document = Document::default();
         assert!(messages(&document).is_none(), "no message came");
-        document.latency.first_message = Some(first);
-        document.latency.message_gap = Some(gap);
+        document.results.messages =
+            Some(Box::new(ScopeMessages { first, gap: Some(gap), ..ScopeMessages::default() }));
         let names = |document: &Document| {
             let plot = messages(document).expect("messages came");
             let name = |mark: &Mark| match mark {

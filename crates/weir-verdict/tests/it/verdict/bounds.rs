@@ -10,7 +10,7 @@ use super::run::{
 use super::triggers::{idle, pushed};
 
 fn percentile(document: &Document, p: f64) -> PercentileValue {
-    let headline = document.latency.response_time.headline();
+    let headline = document.results.response_time.headline();
     *headline.percentile(p).unwrap_or_else(|| panic!("p{p} is listed"))
 }
 
@@ -24,7 +24,7 @@ fn numbers_of_a_clean_run_are_values() {
     assert_eq!(bounds(&document), [Bound::Exact; 4]);
     let p50 = percentile(&document, 50.0);
     assert_eq!((p50.range, p50.client_ns.map(|ns| ns / US)), (None, Some(8)));
-    assert_eq!(document.latency.response_time.ok.mean_bound, Bound::Exact);
+    assert_eq!(document.results.response_time.ok.mean_bound, Bound::Exact);
     assert_eq!((document.throughput.bound, document.throughput.least_rps), (Bound::Exact, None));
 }
 
@@ -41,9 +41,9 @@ fn inflated_latencies_are_upper_bounds_with_a_range() {
         assert!(range.high_ns >= value.ns, "{value:?}");
         assert!(value.client_ns.is_some_and(|ns| ns / US >= 300), "{value:?}");
     }
-    assert_eq!(document.latency.response_time.ok.mean_bound, Bound::Upper);
+    assert_eq!(document.results.response_time.ok.mean_bound, Bound::Upper);
     assert_eq!(
-        document.latency.service_time.ok.percentile(50.0).map(|v| v.bound),
+        document.results.service_time.ok.percentile(50.0).map(|v| v.bound),
         Some(Bound::Upper)
     );
 }
@@ -113,7 +113,7 @@ fn times_that_fall_on_failures_are_lower_bounds() {
 fn pushes_among_echoes_leave_no_time() {
     let document = well(pushed);
     assert_eq!(bounds(&document), [Bound::Unknown; 4]);
-    assert_eq!(document.latency.service_time.ok.mean_bound, Bound::Unknown);
+    assert_eq!(document.results.service_time.ok.mean_bound, Bound::Unknown);
     assert_eq!(document.throughput.bound, Bound::Unknown);
     let matched = well(|parts| {
         pushed(parts);
@@ -141,10 +141,10 @@ fn censored_and_inflated_is_unknown() {
 
 #[test]
 fn a_limited_throughput_is_a_lower_bound() {
-    let throughput = well(busy(99 * S / 10)).throughput;
-    let low_rps = throughput.good_interval.expect("there are slices").low_rps;
+    let Document { throughput, results, .. } = well(busy(99 * S / 10));
+    let low_rps = results.good_interval.expect("there are slices").low_rps;
     assert_eq!(throughput.bound, Bound::Lower);
-    assert_eq!(throughput.least_rps, Some(low_rps.min(throughput.good_rps)));
+    assert_eq!(throughput.least_rps, Some(low_rps.min(results.good_rps)));
     let throughput = well(idle(70 * S)).throughput;
     assert_eq!(throughput.bound, Bound::Lower);
     // A closed loop without a known limit, and a plan that was met.
@@ -170,9 +170,9 @@ fn a_shared_host_bounds_nothing() {
 fn percentiles_are_listed_early() {
     let document = well(|_| ());
     let listed: Vec<f64> =
-        document.latency.response_time.ok.percentiles.iter().map(|value| value.p).collect();
+        document.results.response_time.ok.percentiles.iter().map(|value| value.p).collect();
     assert_eq!(listed, [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 100.0]);
-    let named = &document.latency.response_time;
+    let named = &document.results.response_time;
     let stored = serde_json::to_value(named).expect("a metric is JSON");
     for (field, p) in [("p50_ns", 50.0), ("p99_ns", 99.0), ("p99_9_ns", 99.9), ("max_ns", 100.0)] {
         let ns = named.ok.percentile(p).map(|value| value.ns);

@@ -58,7 +58,7 @@ fn client_overhead() {
         faster(parts, 30 * US);
         parts.measurements.stamped = stamped;
         let m = &mut parts.measurements;
-        m.stamped.unlagged = m.response_time.ok.clone();
+        m.stamped.unlagged = m.results.response_time.ok.clone();
         m.stamped.outside = histogram((0..30_000).map(|k| 15 * US + k % 100));
         parts.witness = None;
     });
@@ -149,12 +149,12 @@ fn idle_connections() {
     // nothing.
     check(id, Finding, |parts| {
         idle(78 * S)(parts);
-        parts.measurements.window.completed = 300_000;
+        parts.measurements.results.completed = 300_000;
     });
     // A tenth of the time, against a fast server.
     check(id, Pass, |parts| {
         idle(90 * S)(parts);
-        parts.measurements.window.completed = 3_000_000;
+        parts.measurements.results.completed = 3_000_000;
     });
     let elsewhere: [fn(&mut DocumentParts); 4] = [
         |parts| parts.measurements.connections.closed_by_peer = 3,
@@ -318,7 +318,7 @@ fn stops_of_the_whole_program() {
 #[test]
 fn requests_that_a_stop_delayed_are_no_values() {
     let bounds = |document: &weir_result::Document| {
-        let response = &document.latency.response_time.ok;
+        let response = &document.results.response_time.ok;
         [50.0, 90.0, 99.0, 99.9].map(|p| response.percentile(p).expect("listed").bound)
     };
     let [upper, exact] = [weir_result::quantile::Bound::Upper, weir_result::quantile::Bound::Exact];
@@ -338,7 +338,7 @@ fn requests_that_a_stop_delayed_are_no_values() {
     });
     assert_eq!(bounds(&document), [exact, exact, upper, upper]);
     assert_eq!(document.verdict.grade, Grade::Bounded);
-    assert_eq!(document.latency.response_time.ok.mean_bound, upper);
+    assert_eq!(document.results.response_time.ok.mean_bound, upper);
     // The most that lateness can have added is nothing to ten milliseconds.
     let document = well(|parts| {
         delayed(parts);

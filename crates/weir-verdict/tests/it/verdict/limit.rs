@@ -3,7 +3,7 @@
 use weir_result::document::LimitedBy::{ClientCpu, Connections, Network, Rate, Server, Unknown};
 use weir_result::document::{Limit, LimitedBy, ProbeSection, Probed};
 use weir_result::{
-    ByOutcome, DocumentParts, Histogram, Http2Plan, HttpPlan, ListPlan, NameCounts, Outcomes,
+    ByOutcome, DocumentParts, Histogram, Http2Plan, HttpPlan, ListPlan, Outcomes, ResultCounts,
     ServerCpu, Stamped,
 };
 
@@ -123,16 +123,16 @@ fn listed(probed: Option<u16>) -> impl Fn(&mut DocumentParts) {
             slice.ok = Histogram::new();
             of_names.map(of_slice).iter().for_each(|times| slice.ok.add(times));
         }
-        m.response_time = ByOutcome::default();
+        m.results.response_time = ByOutcome::default();
         m.names = of_names.map(|(count, ns)| name(count, times(count, ns))).to_vec();
-        m.names.iter().for_each(|name| m.response_time.ok.add(&name.response_time.ok));
-        m.service_time = m.response_time.clone();
+        m.names.iter().for_each(|name| m.results.response_time.ok.add(&name.response_time.ok));
+        m.results.service_time = m.results.response_time.clone();
     }
 }
 
 /// The counts of a name whose requests were all successful.
-fn name(count: u64, times: ByOutcome) -> NameCounts {
-    NameCounts {
+fn name(count: u64, times: ByOutcome) -> ResultCounts {
+    ResultCounts {
         planned: count,
         outcomes: Outcomes { ok: count, ..Outcomes::default() },
         status: [(200, count)].into(),
@@ -140,7 +140,7 @@ fn name(count: u64, times: ByOutcome) -> NameCounts {
         good: count,
         response_time: times.clone(),
         service_time: times,
-        ..NameCounts::default()
+        ..ResultCounts::default()
     }
 }
 

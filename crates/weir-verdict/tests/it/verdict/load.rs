@@ -48,7 +48,7 @@ fn never_sent() {
         let shedding = |parts: &mut DocumentParts| {
             missing(parts);
             parts.given.plan.load.in_flight_max = Some(40);
-            parts.measurements.outcomes.shed = shed;
+            parts.measurements.results.outcomes.shed = shed;
         };
         check(shedding, Delivery::Incomplete, &format!("{share}: {why}"));
     }

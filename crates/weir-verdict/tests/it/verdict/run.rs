@@ -107,15 +107,15 @@ fn worker(worker: u32) -> WorkerPhases {
 pub(crate) fn answer(m: &mut Measurements, slice: usize, wait_ns: u64, service_ns: u64) {
     const LAG: u64 = 5 * US;
     let response_ns = wait_ns + LAG + service_ns;
-    m.planned += 1;
-    m.outcomes.ok += 1;
-    *m.status.entry(200).or_default() += 1;
+    m.results.planned += 1;
+    m.results.outcomes.ok += 1;
+    *m.results.status.entry(200).or_default() += 1;
     m.sent.measured += 1;
     m.window.sent += 1;
-    m.window.completed += 1;
-    m.window.good += 1;
-    m.response_time.ok.record(response_ns);
-    m.service_time.ok.record(service_ns);
+    m.results.completed += 1;
+    m.results.good += 1;
+    m.results.response_time.ok.record(response_ns);
+    m.results.service_time.ok.record(service_ns);
     m.first_byte.record(service_ns);
     m.send_lag.ok.record(wait_ns + LAG);
     m.sched_lag.record(LAG);
@@ -139,7 +139,7 @@ pub(crate) fn witness(p50_ns: u64) -> Measurements {
     m.connections.requested = 1;
     for k in 0..300 {
         let ns = p50_ns - p50_ns / 20 + p50_ns / 10 * (k % 10) / 9;
-        m.service_time.ok.record(ns);
+        m.results.service_time.ok.record(ns);
         m.slices[k as usize / 10].ok.record(ns);
     }
     m
@@ -223,7 +223,7 @@ const ECONNRESET: i32 = 104;
 /// Adds requests that fail in the last slice.
 pub(crate) fn failing(parts: &mut DocumentParts, count: u64, failure: Failure) {
     let m = &mut parts.measurements;
-    m.planned += count;
+    m.results.planned += count;
     let ns = match failure {
         Failure::Status(_) | Failure::Reset => 2 * MS,
         Failure::TimedOut => 10 * S,
@@ -238,27 +238,27 @@ pub(crate) fn failing(parts: &mut DocumentParts, count: u64, failure: Failure) {
     }
     match failure {
         Failure::Status(code) => {
-            m.outcomes.bad_response += count;
-            *m.status.entry(code).or_default() += count;
-            m.response_time.bad.add(&times());
-            m.service_time.bad.add(&times());
-            m.window.completed += count;
+            m.results.outcomes.bad_response += count;
+            *m.results.status.entry(code).or_default() += count;
+            m.results.response_time.bad.add(&times());
+            m.results.service_time.bad.add(&times());
+            m.results.completed += count;
         }
         Failure::Reset => {
-            m.outcomes.transport_error += count;
-            *m.errors.entry(ErrorKind::Errno(ECONNRESET)).or_default() += count;
-            m.response_time.failed_at.add(&times());
-            m.service_time.failed_at.add(&times());
+            m.results.outcomes.transport_error += count;
+            *m.results.errors.entry(ErrorKind::Errno(ECONNRESET)).or_default() += count;
+            m.results.response_time.failed_at.add(&times());
+            m.results.service_time.failed_at.add(&times());
         }
         Failure::TimedOut => {
-            m.outcomes.timed_out += count;
+            m.results.outcomes.timed_out += count;
             m.overdue += count;
-            m.response_time.censored.add(&times());
-            m.service_time.censored.add(&times());
+            m.results.response_time.censored.add(&times());
+            m.results.service_time.censored.add(&times());
         }
         Failure::NeverSent => {
-            m.outcomes.never_sent += count;
-            m.response_time.censored.add(&times());
+            m.results.outcomes.never_sent += count;
+            m.results.response_time.censored.add(&times());
             m.send_lag.censored.add(&times());
         }
     }
@@ -309,7 +309,7 @@ pub(crate) fn held(lost: u64) -> impl FnOnce(&mut DocumentParts) {
 pub(crate) fn closed(parts: &mut DocumentParts) {
     parts.given.plan.load.due = None;
     let m = &mut parts.measurements;
-    m.service_time = m.response_time.clone();
+    m.results.service_time = m.results.response_time.clone();
     m.send_lag = Default::default();
     m.sched_lag = Histogram::new();
     m.connection_wait = Histogram::new();
@@ -323,14 +323,14 @@ pub(crate) fn closed(parts: &mut DocumentParts) {
 /// Multiplies the response times of slice `k` by `factor(k)` percent.
 pub(crate) fn slowed(parts: &mut DocumentParts, factor: impl Fn(u64) -> u64) {
     let m = &mut parts.measurements;
-    m.response_time.ok = Histogram::new();
+    m.results.response_time.ok = Histogram::new();
     for (k, slice) in (0..).zip(&mut m.slices) {
         let times = (0..EACH).map(|i| (1_000 * US + i % 100 * US) * factor(k) / 100);
         slice.ok = histogram(times);
-        m.response_time.ok.add(&slice.ok);
+        m.results.response_time.ok.add(&slice.ok);
     }
     // The slowdown is the server's alone.
-    m.unlagged = m.response_time.ok.clone();
+    m.unlagged = m.results.response_time.ok.clone();
     m.stamped = Stamped::default();
 }
 

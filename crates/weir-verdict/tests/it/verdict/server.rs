@@ -192,7 +192,7 @@ fn waits_for_an_opening_are_none_below_the_cap() {
     );
     check(id, Pass, |parts| {
         failing(parts, 90, Failure::NeverSent);
-        parts.measurements.outcomes.shed = 90;
+        parts.measurements.results.outcomes.shed = 90;
     });
 }
 

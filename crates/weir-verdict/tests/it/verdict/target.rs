@@ -133,7 +133,7 @@ fn a_server_that_is_silent_from_the_start_failed() {
     // Responses inside the window count, even to requests of the warm-up.
     let target = well(|parts| {
         silent(parts);
-        (parts.measurements.window.completed, parts.measurements.window.good) = (1_000, 990);
+        (parts.measurements.results.completed, parts.measurements.results.good) = (1_000, 990);
     });
     check(
         &target.verdict.target,

@@ -200,13 +200,13 @@ pub(crate) fn apart(ns: u64) -> impl Fn(&mut DocumentParts) {
 /// Sets the time of every request to about `ns`.
 pub(crate) fn faster(parts: &mut DocumentParts, ns: u64) {
     let m = &mut parts.measurements;
-    for times in [&mut m.response_time.ok, &mut m.service_time.ok] {
+    for times in [&mut m.results.response_time.ok, &mut m.results.service_time.ok] {
         *times = histogram((0..30_000).map(|k| ns + k % 100));
     }
     for slice in &mut m.slices {
         slice.ok = histogram((0..EACH).map(|k| ns + k % 100));
     }
-    m.unlagged = m.response_time.ok.clone();
+    m.unlagged = m.results.response_time.ok.clone();
     m.stamped = Default::default();
 }
 
@@ -248,8 +248,8 @@ pub(crate) fn growing(parts: &mut DocumentParts) {
     for (k, slice) in (0..).zip(&mut parts.measurements.slices) {
         slice.backlog = 40 * k + k % 3;
     }
-    parts.measurements.window.completed = 28_800;
-    parts.measurements.window.good = 28_800;
+    parts.measurements.results.completed = 28_800;
+    parts.measurements.results.good = 28_800;
 }
 
 /// Turns the run into one over WebSocket, whose server pushed three messages.

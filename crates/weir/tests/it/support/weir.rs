@@ -93,14 +93,14 @@ impl Running {
 impl Ran {
     /// Checks the properties of every run.
     fn checked(self) -> Ran {
-        let accounting = &self.document.accounting;
-        let classes = accounting.ok
-            + accounting.bad_response
-            + accounting.transport_error
-            + accounting.timed_out
-            + accounting.in_flight_at_end
-            + accounting.never_sent;
-        assert_eq!(classes, accounting.planned, "{self}");
+        let results = &self.document.results;
+        let classes = results.outcomes.ok
+            + results.outcomes.bad_response
+            + results.outcomes.transport_error
+            + results.outcomes.timed_out
+            + results.outcomes.in_flight_at_end
+            + results.outcomes.never_sent;
+        assert_eq!(classes, results.planned, "{self}");
         for line in self.text.lines() {
             assert!(line.chars().count() <= 80, "too wide: {line:?}\n{self}");
         }
@@ -128,9 +128,9 @@ impl Ran {
 
     /// Checks that at least one request was planned, and that all of them succeeded.
     pub(crate) fn assert_all_ok(&self) {
-        let accounting = &self.document.accounting;
-        assert_eq!(accounting.ok, accounting.planned, "{self}");
-        assert!(accounting.ok > 0 && self.code == 0, "{self}");
+        let results = &self.document.results;
+        assert_eq!(results.outcomes.ok, results.planned, "{self}");
+        assert!(results.outcomes.ok > 0 && self.code == 0, "{self}");
     }
 
     /// Connects of the load itself.
@@ -171,8 +171,8 @@ impl Ran {
             assert!(is_bound, "p{}\n{self}", value.p);
             assert!(value.ns >= least_ns, "p{} is {} ns\n{self}", value.p, value.ns);
         }
-        let accounting = &self.document.accounting;
-        self.assert_says(match (accounting.ok, accounting.bad_response) {
+        let results = &self.document.results;
+        self.assert_says(match (results.outcomes.ok, results.outcomes.bad_response) {
             (0, 0) => "Latency unknown: no request of the window got a response",
             (0, _) => "Latency of bad responses",
             _ => "max",
@@ -181,7 +181,7 @@ impl Ran {
 
     /// Checks that the largest response times are at least `lower_bounds_ns`, in descending order.
     pub(crate) fn assert_tail(&self, lower_bounds_ns: &[u64]) {
-        let all = AllOutcomes::of(&self.document.latency.response_time.times);
+        let all = AllOutcomes::of(&self.document.results.response_time.times);
         for (rank, least_ns) in (1..=all.count()).rev().zip(lower_bounds_ns) {
             let ns = all.value_at_rank(rank).map_or(0, |value| value.ns);
             assert!(ns >= *least_ns, "the one of rank {rank} is {ns} ns, not {least_ns}\n{self}");
@@ -190,7 +190,7 @@ impl Ran {
 
     /// The headline of the response time.
     pub(crate) fn response_time(&self) -> &Summary {
-        self.document.latency.response_time.headline()
+        self.document.results.response_time.headline()
     }
 }
 
@@ -198,6 +198,7 @@ impl std::fmt::Display for Ran {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Ran { code, text, stderr, document } = self;
         write!(f, "exit {code}\n{text}{stderr}{:?}\n", document.connections)?;
+        write!(f, "{:?}\n", document.results.outcomes)?;
         write!(f, "{:?}\n{:?}", document.accounting, document.phases)
     }
 }
