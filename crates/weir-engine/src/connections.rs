@@ -1,25 +1,33 @@
 //! The connections of one worker: the state of each, those that can take a request, and the times
-//! at which the others are due. Of a connection's requests it knows only how many there are.
+//! at which the others are due. Of a connection's requests it knows only how many there are. This
+//! room also owns the layers between a socket and the protocol. It may call the job and time, and
+//! calls no backend but to send what the layers have.
 
+mod connection;
+mod deadlines;
 mod delays;
 mod growth;
+mod layers;
 mod limits;
+mod open_queue;
+mod ready_queue;
 mod renewal;
 
 use weir_io::{ConnId, Nanos};
 
-use crate::connection::{Connection, SocketState};
-use crate::deadlines::Deadlines;
 use crate::job::Job;
-use crate::open_queue::OpenQueue;
-use crate::partition::Partition;
-use crate::presence::Presence;
-use crate::ready_queue::ReadyQueue;
-use crate::timeline::Timeline;
+use crate::time::{Partition, Presence, Timeline};
+use connection::Connection;
+pub(crate) use connection::{NO_SLOT, SocketState};
+use deadlines::Deadlines;
 use delays::Delays;
 use growth::Growth;
+pub(crate) use layers::{Decrypted, LayerStep, Layers};
 pub(crate) use limits::ConnectionLimits;
-pub(crate) use renewal::Renewal;
+pub(crate) use open_queue::CONNECTING_MAX;
+use open_queue::OpenQueue;
+use ready_queue::ReadyQueue;
+use renewal::Renewal;
 
 /// The connections of one worker.
 #[derive(Debug)]

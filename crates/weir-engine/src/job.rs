@@ -1,4 +1,9 @@
-//! The input of a run: the plan, and the values prepared from it.
+//! The input of a run: the plan, and the values prepared from it, such as the request list and the
+//! checks of responses. Nothing changes a job. This room may call exchanges, time and TLS.
+
+mod request_list;
+mod response_checks;
+mod turns;
 
 use std::sync::Arc;
 
@@ -6,14 +11,15 @@ use weir_http::{BodyBudget, MessageFormat, Prepared, ProtocolFactory};
 use weir_io::{Endpoint, Nanos};
 use weir_result::{Part, Plan, RawLog};
 
-use crate::goodput::Goodput;
-use crate::observer::ObserverFactory;
-use crate::partition::Partition;
-use crate::request_list::{ListRows, RequestList};
-use crate::response_checks::ResponseChecks;
-use crate::schedule::Schedule;
+use crate::exchange::{Goodput, ObserverFactory};
+use crate::time::{Partition, Schedule};
 use crate::tls::TlsConfig;
-use crate::turns::Turns;
+pub(crate) use request_list::RowNames;
+pub use request_list::{
+    BodyEncoder, ListRows, ListedRequest, NextRow, RequestList, RowCursor, RowSource, RowStream,
+};
+pub use response_checks::{CallChecks, ResponseChecks};
+pub(crate) use turns::{ListTurn, Turns};
 
 /// A plan, ready to run.
 #[derive(Clone, Debug)]

@@ -4,7 +4,8 @@
 //! protocol each request is a stream of its own. A run chooses one of the two, as it chooses its
 //! backend, so that no request asks which it is. A lane holds the protocols and the requests in
 //! flight. It neither opens nor closes sockets: it says what has become of a connection
-//! ([`After`]), and the [pool](crate::pool) acts on it.
+//! ([`After`]), and the [pool](crate::pool) acts on it. This room may call connections, the record,
+//! and the requests that it sends.
 
 mod http1;
 mod http1_slots;
@@ -13,17 +14,14 @@ mod streams;
 
 use std::fmt::Debug;
 
-use weir_http::{Interest, Prepared, ProtocolError, ReceivedResponse};
+use weir_http::{Interest, ProtocolError, ReceivedResponse};
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::{ErrorKind, FailureCause};
 
-use crate::completion::Outcome;
-use crate::connections::{Connections, StateCounts};
-use crate::exchange::{Exchange, ExchangePlace, SlotPhase};
-use crate::job::Job;
-use crate::layers::Layers;
-use crate::ledger::Ledger;
-use crate::script::Batch;
+use crate::connections::{Connections, Layers, StateCounts};
+use crate::exchange::{Exchange, ExchangePlace, Outcome};
+use crate::record::Ledger;
+use crate::requests::{Batch, RequestForm, Slots};
 use crate::tls::TlsError;
 pub(crate) use http1::Http1Lane;
 pub(crate) use streams::StreamLane;
@@ -55,30 +53,6 @@ pub(crate) enum After {
     Failed,
 }
 
-/// Identical slots that are dispatched together.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Slots {
-    /// Intended time (`T0`).
-    pub(crate) intended_at: Nanos,
-    pub(crate) phase: SlotPhase,
-    /// Number of slots, at least 1.
-    pub(crate) count: u16,
-    /// Identifies their request.
-    pub(crate) tag: u16,
-    /// Index of their request in a list; 0 without one.
-    pub(crate) row: u16,
-}
-
-impl Slots {
-    /// Returns the exchange of each of them, sent `now` on a connection that became free at
-    /// `freed_at`.
-    #[inline(always)]
-    fn exchange(&self, freed_at: Nanos, now: Nanos) -> Exchange {
-        let Slots { intended_at, phase, tag, row, .. } = *self;
-        Exchange { intended_at, freed_at, sent_at: now, phase, tag, row, ..Exchange::NONE }
-    }
-}
-
 /// Room on a connection for the requests of a script's string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StringRoom {
@@ -92,17 +66,8 @@ pub(crate) enum StringRoom {
 
 /// The protocols of a worker's connections and the requests in flight on them.
 pub(crate) trait Lane: Debug + Sized {
-    /// True if requests are independent streams of their connections.
-    const STREAMS: bool;
-
-    /// A request that is sent again and again, in the form that this lane sends.
-    type Request: Debug;
-
-    /// Returns a request of the job in the form that this lane sends.
-    fn prepare(request: &Prepared, job: &Job, backend: &mut impl Backend) -> Self::Request;
-
-    /// Returns the only request of a script's string; `None` if there are several.
-    fn request_in(batch: &Batch, depth: u16, backend: &mut impl Backend) -> Option<Self::Request>;
+    /// The form in which it sends requests.
+    type Request: RequestForm;
 
     /// Returns an upper bound of the connections that wait for a response; with streams, of the
     /// streams.

@@ -1,24 +1,21 @@
 //! The connections of one worker at work: takes in the events of their sockets, passes bytes
 //! through the layers to the lane, and returns an [`Action`] for the worker to apply to the socket.
-//! Nothing here sleeps or reads a clock.
+//! Nothing here sleeps or reads a clock. This room may call the lane and all that the lane may
+//! call.
 
 mod ending;
 mod opening;
 
 use weir_io::{Backend, Close, ConnId, Event, EventKind, Nanos};
 
-use crate::connection::SocketState;
-use crate::connections::Connections;
+use crate::connections::{Connections, Layers, SocketState};
 use crate::exchange::{ExchangePlace, SlotPhase};
 use crate::job::Job;
 use crate::lane::{After, Lane, PoolState, StringRoom};
-use crate::layers::Layers;
-use crate::ledger::{Ledger, Recorder};
-use crate::script::Batch;
-use crate::slot_source::SlotSource;
-use crate::source::Demand;
+use crate::live::WorkerFrame;
+use crate::record::{Ledger, Recorder};
+use crate::requests::{Batch, Demand, RequestForm, SlotSource};
 use crate::tls::TlsError;
-use crate::worker_frame::WorkerFrame;
 
 /// The action to apply to the socket after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +129,7 @@ impl<L: Lane> ConnectionPool<L> {
     /// come and leave by plan. Streams are counted by their lane.
     fn count_room(&mut self, conn: ConnId, at: Nanos, is_closing: bool) {
         let connections = &self.shared.connections;
-        if L::STREAMS || !connections.presence.is_staged() {
+        if L::Request::STREAMS || !connections.presence.is_staged() {
             return;
         }
         let state = connections.at(conn).state;

@@ -2,13 +2,14 @@
 //!
 //! connect → start barrier → warm-up → window → drain (METHOD 1.5). Each turn of the loop waits,
 //! handles events, checks timers and sends the slots that are due. A worker shares only [`Control`]
-//! with others, and reads no clock but its backend's.
+//! with others, and reads no clock but its backend's. This room may call all others but the run.
 
 mod dispatch;
 mod observing;
 mod opening;
 mod scripted;
 mod state;
+mod thread_stalls;
 
 use std::{io, mem};
 
@@ -16,24 +17,18 @@ use weir_http::{Interest, ProtocolFactory};
 use weir_io::{Backend, Close, ConnId, Nanos, TcpTally, WaitPolicy};
 use weir_result::{Measurements, TcpUsage, WorkerPhases, WorkerUsage};
 
-use crate::connection::SocketState;
-use crate::connections::{ConnectionLimits, Connections};
+use crate::connections::{ConnectionLimits, Connections, SocketState};
 use crate::control::Control;
 use crate::job::Job;
 use crate::lane::{Http1Lane, Lane, StreamLane};
-use crate::ledger::{Ledger, PlanFacts};
 use crate::live::{LiveSender, WorkerLive};
-use crate::pace::ConnectPace;
 use crate::pool::{Action, ConnectionPool};
-use crate::row_feed::RowFeed;
-use crate::script::Script;
-use crate::slot_source::SlotSource;
-use crate::source::RequestSource;
-use crate::stamps::Stamping;
-use crate::thread_stalls::ThreadStalls;
-use crate::timeline::Timeline;
-use crate::waiting::Waiting;
+use crate::record::{Ledger, PlanFacts, Stamping};
+use crate::requests::{RequestForm, RequestSource, RowFeed, Script, SlotSource};
+use crate::time::{ConnectPace, Timeline};
+use crate::wait::Waiting;
 use state::{LoopTurn, RunStage, SEND_BATCH};
+use thread_stalls::ThreadStalls;
 
 /// Events handled before due slots are checked again, so that a burst of responses does not delay
 /// sends (METHOD 1.8).
@@ -136,14 +131,19 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         lane: impl FnOnce(&Job, &mut Connections) -> L,
     ) -> Worker<'a, B, L> {
         let script = script.map(|state| {
-            let scheme = L::STREAMS.then(|| job.scheme());
+            let scheme = L::Request::STREAMS.then(|| job.scheme());
             Script::new(state, number, job.own_connections_max(number), control, scheme)
         });
-        let limits = ConnectionLimits::new(job, number, script.as_ref(), L::STREAMS);
+        let limits = ConnectionLimits::new(
+            job,
+            number,
+            script.as_ref().map(|script| script.calls),
+            L::Request::STREAMS,
+        );
         let partition = job.partition(number);
         let slots = SlotSource::new(job, partition);
         let mut connections = Connections::new(job, limits, partition);
-        let has_several_streams = L::STREAMS && limits.depth > 1;
+        let has_several_streams = L::Request::STREAMS && limits.depth > 1;
         let stamping = Stamping::new(&job.plan, limits.connections, has_several_streams);
         let ledger = Ledger::new(job, number, limits.initial, slots.schedule.gap_ns(), stamping);
         let lane = lane(job, &mut connections);
@@ -155,7 +155,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                     || job.opens_in_steps()
                     || limits.keeps == Interest::Body,
             },
-            source: RequestSource::new::<L>(job, script, feed, &mut backend),
+            source: RequestSource::new(job, script, feed, &mut backend),
             slots,
             pool: ConnectionPool::new(job, connections, ledger, lane),
             live: WorkerLive::new(number, live),

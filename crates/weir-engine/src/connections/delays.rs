@@ -2,7 +2,7 @@
 
 use weir_io::{ConnId, Nanos};
 
-use crate::deadlines::Deadlines;
+use super::deadlines::Deadlines;
 
 /// The delays of one worker's connections. They are kept apart from the timers of requests, of
 /// which a busy connection has at most one per timeout span.

@@ -1,10 +1,10 @@
 //! Limits of a worker's connections, derived from the job's plan and the script's callbacks alone.
 
 use weir_http::Interest;
+use weir_script::Calls;
 
-use crate::connection::Connection;
+use super::connection::Connection;
 use crate::job::Job;
-use crate::script::Script;
 
 /// Connections of a worker from which on they lease their protocol and request slots, so that idle
 /// ones take next to no memory.
@@ -60,12 +60,12 @@ impl ConnectionLimits {
     pub(crate) fn new(
         job: &Job,
         number: u32,
-        script: Option<&Script<'_>>,
+        script: Option<Calls>,
         streams: bool,
     ) -> ConnectionLimits {
         let connections = job.own_connections_max(number);
-        let calls = script.map(|script| script.calls).unwrap_or_default();
-        let shows = script.and_then(Script::interest);
+        let calls = script.unwrap_or_default();
+        let shows = shown(&calls);
         let checks = job.expectations.as_ref().map(|checks| checks.interest());
         let messages = job.messages.as_ref().map(|_| Interest::Head);
         let splits = job.messages.as_ref().is_some_and(|rules| rules.format.is_some());
@@ -104,4 +104,13 @@ impl ConnectionLimits {
     pub(super) fn connection(&self, number: u32) -> Connection {
         Connection::new(self.depth, number < self.initial)
     }
+}
+
+/// Returns the part of each response that a script reads; `None` if it reads none.
+fn shown(calls: &Calls) -> Option<Interest> {
+    calls.response.map(|wants| match (wants.fields, wants.body) {
+        (_, true) => Interest::Body,
+        (true, false) => Interest::Head,
+        (false, false) => Interest::Status,
+    })
 }

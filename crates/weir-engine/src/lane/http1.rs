@@ -4,23 +4,20 @@
 
 use std::ops::Range;
 
-use weir_http::{
-    HeadCache, Prepared, ProtocolError, ReceivedResponse, RequestTraits, ResponseEvent,
-};
+use weir_http::{HeadCache, ProtocolError, ReceivedResponse, RequestTraits, ResponseEvent};
 use weir_io::{Backend, ConnId, Nanos, Segment};
 use weir_result::ErrorKind;
 
 use super::http1_slots::Http1Slots;
 use super::http1_unsent::UnsentRequests;
-use super::{After, Lane, PoolState, Slots, StringRoom, meets};
-use crate::completion::{KernelTimes, Outcome, Response};
-use crate::connection::{NO_SLOT, SocketState};
-use crate::connections::{ConnectionLimits, Connections, ScriptEvent, StateCounts};
-use crate::exchange::{Exchange, ExchangePlace, take_oldest};
+use super::{After, Lane, PoolState, StringRoom, meets};
+use crate::connections::{
+    ConnectionLimits, Connections, NO_SLOT, ScriptEvent, SocketState, StateCounts,
+};
+use crate::exchange::{Exchange, ExchangePlace, KernelTimes, Outcome, Response, take_oldest};
 use crate::job::Job;
-use crate::ledger::{Observed, TimedMessage};
-use crate::repeated::Repeated;
-use crate::script::Batch;
+use crate::record::{Observed, TimedMessage};
+use crate::requests::{Batch, Repeated, Slots};
 use crate::tls::{Session, TlsError};
 
 /// Longest wait for the peer to close a connection after its last response, in nanoseconds.
@@ -53,20 +50,7 @@ pub(crate) struct Http1Lane {
 }
 
 impl Lane for Http1Lane {
-    const STREAMS: bool = false;
-
     type Request = Repeated;
-
-    /// Requests of a list are sent one by one.
-    fn prepare(request: &Prepared, job: &Job, backend: &mut impl Backend) -> Repeated {
-        let depth = if job.list.is_some() { 1 } else { job.plan.depth() };
-        Repeated::new(request.bytes(), request.traits(), depth, backend)
-    }
-
-    fn request_in(batch: &Batch, depth: u16, backend: &mut impl Backend) -> Option<Repeated> {
-        let [request] = batch.requests[..] else { return None };
-        Some(Repeated::new(&batch.bytes[..].into(), request.traits, depth, backend))
-    }
 
     #[inline]
     fn busy(counts: &StateCounts) -> u64 {

@@ -5,20 +5,18 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use weir_http::{
-    Multiplexed, MultiplexedFactory, Prepared, ProtocolError, ReceivedResponse, Request, RequestId,
+    Multiplexed, MultiplexedFactory, ProtocolError, ReceivedResponse, Request, RequestId,
     StreamEvent, StreamEventKind, StreamMessage,
 };
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::ErrorKind;
 
-use super::{After, Lane, PoolState, Slots, StringRoom, meets};
-use crate::completion::{KernelTimes, Outcome, Response};
-use crate::connection::SocketState;
-use crate::connections::{Connections, ScriptEvent, StateCounts};
-use crate::exchange::{Exchange, ExchangePlace, take_oldest};
+use super::{After, Lane, PoolState, StringRoom, meets};
+use crate::connections::{Connections, ScriptEvent, SocketState, StateCounts};
+use crate::exchange::{Exchange, ExchangePlace, KernelTimes, Outcome, Response, take_oldest};
 use crate::job::Job;
-use crate::ledger::{Observed, TimedMessage};
-use crate::script::Batch;
+use crate::record::{Observed, TimedMessage};
+use crate::requests::{Batch, Slots};
 use crate::tls::TlsError;
 
 /// Times that a returned request is sent again; if it is returned once more, it has failed.
@@ -76,18 +74,7 @@ struct Returned {
 }
 
 impl Lane for StreamLane {
-    const STREAMS: bool = true;
-
     type Request = Arc<Request>;
-
-    fn prepare(request: &Prepared, job: &Job, _backend: &mut impl Backend) -> Arc<Request> {
-        Arc::new(request.request(job.scheme()))
-    }
-
-    fn request_in(batch: &Batch, _depth: u16, _backend: &mut impl Backend) -> Option<Arc<Request>> {
-        let [request] = &batch.fields[..] else { return None };
-        Some(Arc::clone(request))
-    }
 
     #[inline]
     fn busy(counts: &StateCounts) -> u64 {

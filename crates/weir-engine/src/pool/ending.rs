@@ -6,10 +6,9 @@ use weir_io::{Close, ConnId, Nanos};
 use weir_result::{ErrorKind, FailureCause, FailureKind, FailurePhase};
 
 use super::{Action, ConnectionPool};
-use crate::completion::Outcome;
-use crate::connection::SocketState;
+use crate::connections::{LayerStep, SocketState};
+use crate::exchange::Outcome;
 use crate::lane::{Lane, PoolState};
-use crate::layers::LayerStep;
 
 impl<L: Lane> ConnectionPool<L> {
     /// Handles a failed connection. The oldest request in flight fails for the given reason.

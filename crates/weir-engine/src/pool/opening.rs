@@ -4,10 +4,9 @@
 use weir_io::{ConnId, Nanos};
 
 use super::{Action, ConnectionPool};
-use crate::connection::SocketState;
+use crate::connections::{Decrypted, LayerStep, SocketState};
 use crate::lane::{Lane, PoolState};
-use crate::layers::{Decrypted, LayerStep};
-use crate::slot_source::SlotSource;
+use crate::requests::SlotSource;
 use crate::tls;
 
 impl<L: Lane> ConnectionPool<L> {

@@ -7,7 +7,7 @@ use weir_io::{Backend, Nanos};
 use super::Worker;
 use super::state::SEND_BATCH;
 use crate::lane::{Lane, PoolState, StringRoom};
-use crate::source::MAKING_TURN_NS;
+use crate::requests::{MAKING_TURN_NS, RequestForm};
 
 impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// True if a slot that comes due can be sent: a connection has room, and a request is made or a
@@ -122,7 +122,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             }
             let request = listed.request(row);
             lane.dispatch(shared, conn, request, slots, now);
-            if L::STREAMS {
+            if L::Request::STREAMS {
                 self.unsent.extend(is_first.then_some(conn));
             } else {
                 let action = self.pool.flush(&mut self.backend, conn, Some(request), now);
@@ -178,12 +178,12 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let backend = &mut self.backend;
         let mut now = self.source.make_due(&mut self.pool.demand(slots), backend, from, SEND_BATCH);
         while self.dispatch_returned(now) || self.dispatch_batch(now) {
-            self.source.is_behind |= L::STREAMS && now.since(from) >= MAKING_TURN_NS;
-            if self.unsent.len() >= SEND_BATCH || (L::STREAMS && self.source.is_behind) {
+            self.source.is_behind |= L::Request::STREAMS && now.since(from) >= MAKING_TURN_NS;
+            if self.unsent.len() >= SEND_BATCH || (L::Request::STREAMS && self.source.is_behind) {
                 break;
             }
             // A connection with streams may have room for more than was made.
-            if L::STREAMS {
+            if L::Request::STREAMS {
                 let mut demand = self.pool.demand(&self.slots);
                 now = self.source.make_due(&mut demand, &mut self.backend, now, SEND_BATCH);
             }

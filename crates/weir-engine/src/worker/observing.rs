@@ -5,7 +5,7 @@ use weir_io::{Backend, Nanos};
 
 use super::Worker;
 use crate::lane::Lane;
-use crate::timeline::Timeline;
+use crate::time::Timeline;
 
 /// Least delay between the decision that the warm-up is over and the start of the window, in
 /// nanoseconds: every worker must have read it by then.

@@ -3,9 +3,9 @@
 use weir_io::{Backend, Endpoint, Nanos, SocketOptions};
 
 use super::Worker;
+use crate::connections::CONNECTING_MAX;
 use crate::lane::Lane;
-use crate::open_queue::CONNECTING_MAX;
-use crate::script::Script;
+use crate::requests::Script;
 
 impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Opens the connections that are due, after queueing further ones for slots that lack one.

@@ -1,0 +1,549 @@
+//! Counters and histograms of one worker's exchanges. No exchange is kept.
+//!
+//! A slot is recorded once, when its outcome is known. Recording touches a handful of cache lines
+//! and allocates nothing after the first exchange of a kind.
+
+mod by_name;
+mod catch_up;
+mod departures;
+mod failures;
+mod finish;
+mod lags_by_stage;
+mod occupancy;
+mod sampler;
+mod series;
+mod slices;
+mod slot_shares;
+
+use std::collections::BTreeMap;
+
+use weir_io::Nanos;
+use weir_result::{ErrorKind, MissKind, Outcomes, Sent, StageSpan, Tally, Window};
+
+use crate::exchange::{Exchange, Outcome, SlotPhase};
+use crate::job::{Job, Turns};
+use crate::live::{FRAME_NS, WorkerFrame};
+use crate::time::{Timeline, WarmupDetector};
+use by_name::ByName;
+use catch_up::CatchUp;
+use departures::DepartureCounts;
+use failures::Failures;
+use lags_by_stage::{LagTallies, LagsByStage};
+use occupancy::{Integral, OccupancyCount};
+use sampler::Sampler;
+use series::Series;
+use slices::Slices;
+pub(super) use slot_shares::SlotShares;
+
+/// Status codes counted one by one; HTTP has only three-digit codes.
+const STATUS_CODES: usize = 1000;
+
+/// One worker's counters and histograms.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    is_open_loop: bool,
+    workers: u32,
+    /// Stages of the load.
+    stages: Vec<StageSpan>,
+    /// Mean time between the worker's slots, in nanoseconds.
+    gap_ns: u64,
+    /// Timeline of the worker; the only copy of it.
+    pub(crate) timeline: Timeline,
+    /// Responses to members of M, by status code.
+    status: Box<[u64; STATUS_CODES]>,
+    counts: RunCounts,
+    times: Times,
+    lags_by_stage: LagsByStage,
+    window: Window,
+    pub(crate) slices: Slices,
+    pub(crate) series: Series,
+    departures: DepartureCounts,
+    /// Requests of an open loop that late sends delayed.
+    pub(crate) catch_up: CatchUp,
+    occupancy: OccupancyCount,
+    /// Streams that the connections allow; 0 with HTTP/1.
+    capacity: Integral,
+    /// Detector of the end of the warm-up, until it has detected it.
+    pub(crate) warmup: Option<WarmupDetector>,
+    /// Completions in short spans, if the report needs them.
+    sampler: Option<Sampler>,
+    /// Tallies by name, if there is a list.
+    names: Option<ByName>,
+}
+
+/// Counters over the whole run.
+#[derive(Debug, Default)]
+struct RunCounts {
+    outcomes: Outcomes,
+    errors: BTreeMap<ErrorKind, u64>,
+    missed: BTreeMap<MissKind, u64>,
+    /// Includes requests whose send failed.
+    sent: Sent,
+    /// Of `sent`: requests whose send failed.
+    unsent: Sent,
+    /// Members of M that are on the wire and unresolved.
+    unresolved: u64,
+    overdue: u64,
+    interim_responses: u64,
+    event_streams: bool,
+}
+
+/// Times of the members of M.
+#[derive(Debug, Default)]
+struct Times {
+    response: Failures,
+    service: Failures,
+    unwaited: Unwaited,
+    waited: Waited,
+    first_byte: Tally,
+    /// Time until the last response of each batch (`Te − T0`), if the report needs it.
+    batch: Option<Tally>,
+}
+
+impl Times {
+    /// Returns the tallies that lags are recorded in.
+    fn lags(&mut self) -> LagTallies<'_> {
+        LagTallies {
+            unwaited: &mut self.unwaited.lag,
+            waited_send: &mut self.waited.send_lag,
+            waited_sched: &mut self.waited.sched_lag,
+        }
+    }
+}
+
+/// Slots of an open loop that found a free connection. All of their lag is the client's, and their
+/// response time without it is the service time.
+#[derive(Debug, Default)]
+struct Unwaited {
+    lag: Tally,
+    service_ok: Tally,
+}
+
+/// Slots that waited for a connection: their lag, its two parts, and their times.
+#[derive(Debug, Default)]
+struct Waited {
+    send_lag: Tally,
+    sched_lag: Tally,
+    connection_wait: Tally,
+    service_ok: Tally,
+    /// Response time without the scheduling lag (`Te − T0 − sched_lag`).
+    unlagged_ok: Tally,
+}
+
+/// Facts beside the schedule that decide the number of planned requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlanFacts {
+    /// Requests that a closed loop had to measure; `None` if all of them were sent.
+    pub(crate) quota: Option<u64>,
+    /// True if the window ended early. Some requests may then have been sent beyond its end:
+    /// requests of one string leave before their slots, and a busy worker detects the end late.
+    pub(crate) is_cut: bool,
+    /// The worker's turns of a list in a closed loop, and the number of those that it took.
+    pub(crate) listed: (Turns, u64),
+    /// End of sending: the age of a slot that was never sent counts up to here.
+    pub(crate) unsent_until: Nanos,
+}
+
+impl Recorder {
+    /// Returns the recorder of a worker whose slots are `gap_ns` apart on average.
+    pub(super) fn new(job: &Job, gap_ns: u64) -> Recorder {
+        let timeline = Timeline::new(&job.plan, Nanos::MAX);
+        let workers = job.plan.threads;
+        let extras = job.extras;
+        let is_open_loop = job.plan.load.is_open_loop();
+        let stages = job.plan.load.stage_spans();
+        Recorder {
+            is_open_loop,
+            workers,
+            gap_ns,
+            timeline,
+            status: Box::new([0; STATUS_CODES]),
+            counts: RunCounts::default(),
+            times: Times { batch: extras.batch_times.then(Tally::new), ..Times::default() },
+            lags_by_stage: LagsByStage::new(&timeline, &stages),
+            window: Window::default(),
+            slices: Slices::new(&timeline, &stages),
+            stages,
+            series: Series::new(&timeline, workers),
+            departures: DepartureCounts::new(&timeline, workers, gap_ns),
+            catch_up: CatchUp::default(),
+            occupancy: OccupancyCount::default(),
+            capacity: Integral::default(),
+            warmup: job.plan.load.warmup.is_auto.then(WarmupDetector::default),
+            sampler: extras.thread_rates.then(Sampler::default),
+            names: job
+                .list
+                .as_ref()
+                .map(|list| ByName::new(list, is_open_loop, job.messages.is_some())),
+        }
+    }
+
+    /// Keeps what the frames of a list need, from now on.
+    pub(crate) fn keep_names(&mut self) {
+        if let Some(names) = &mut self.names {
+            names.show();
+        }
+    }
+
+    /// Sets the timeline once S is fixed. The counts from the time of connecting stay.
+    pub(crate) fn begin(&mut self, timeline: Timeline) {
+        self.timeline = timeline;
+        self.slices = Slices::new(&timeline, &self.stages);
+        self.lags_by_stage = LagsByStage::new(&timeline, &self.stages);
+        self.series = Series::new(&timeline, self.workers);
+        if self.is_open_loop {
+            self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
+        }
+    }
+
+    /// Begins the window earlier than planned; nothing of it has been recorded yet.
+    pub(crate) fn begin_window(&mut self, timeline: Timeline) {
+        self.series.rebase(timeline.t0);
+        self.timeline = timeline;
+        self.slices = Slices::new(&timeline, &self.stages);
+        self.lags_by_stage = LagsByStage::new(&timeline, &self.stages);
+        if self.is_open_loop {
+            self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
+        }
+    }
+
+    /// Returns the first border of intervals at or after `at`.
+    pub(crate) fn border_from(&self, at: Nanos) -> Nanos {
+        let before_ns = self.timeline.t0.since(at);
+        self.timeline.t0.before(before_ns - before_ns % self.series.length_ns)
+    }
+
+    /// Returns the number of members of M that are on the wire and unresolved.
+    pub(crate) fn unresolved(&self) -> u64 {
+        self.counts.unresolved
+    }
+
+    /// Returns the number of slots of M sent so far.
+    pub(crate) fn measured(&self) -> u64 {
+        self.counts.sent.measured
+    }
+
+    /// Returns the longest service time of a response so far.
+    pub(crate) fn service_max_ns(&self) -> u64 {
+        let Times { unwaited, waited, .. } = &self.times;
+        unwaited.service_ok.exact().max_ns.max(waited.service_ok.exact().max_ns)
+    }
+
+    /// Counts the expectation that the response to `exchanges` identical exchanges missed. They end
+    /// as `bad_response` next, so that kinds add up to that class.
+    #[cold]
+    pub(super) fn missed(&mut self, exchange: &Exchange, kind: MissKind, exchanges: u32) {
+        if exchange.phase == SlotPhase::Measured {
+            *self.counts.missed.entry(kind).or_default() += u64::from(exchanges);
+            if let Some(names) = &mut self.names {
+                names.missed(exchange, kind, exchanges.into());
+            }
+        }
+    }
+
+    /// Takes the counts of missed expectations.
+    pub(super) fn take_missed(&mut self) -> BTreeMap<MissKind, u64> {
+        std::mem::take(&mut self.counts.missed)
+    }
+
+    /// Counts the sending of `requests` identical requests.
+    #[inline]
+    pub(super) fn sent(&mut self, exchange: &Exchange, requests: u32) {
+        let count = u64::from(requests);
+        self.series.current.sent += count;
+        self.occupancy.enter(&self.timeline, exchange.sent_at, requests);
+        if self.timeline.is_in_window(exchange.sent_at) {
+            self.window.sent += count;
+            self.slices.counts(exchange.sent_at).sent += count;
+        }
+        match exchange.phase {
+            SlotPhase::Warmup => {
+                self.counts.sent.warmup += count;
+                if self.is_open_loop {
+                    self.catch_up.sent(exchange, exchange.sched_lag(), 0);
+                }
+            }
+            SlotPhase::Tail => self.counts.sent.tail += count,
+            SlotPhase::Measured => {
+                self.counts.sent.measured += count;
+                self.counts.unresolved += count;
+                if self.is_open_loop {
+                    (0..requests).for_each(|_| self.lag(exchange));
+                }
+            }
+        }
+    }
+
+    /// Counts the repeated sending of a request that the peer returned. Its slot was counted, with
+    /// its lag, when it was sent first.
+    pub(super) fn resent(&mut self, exchange: &Exchange) {
+        self.counts.sent.resent += 1;
+        self.series.current.sent += 1;
+        self.occupancy.enter(&self.timeline, exchange.sent_at, 1);
+        if self.timeline.is_in_window(exchange.sent_at) {
+            self.window.sent += 1;
+            self.slices.counts(exchange.sent_at).sent += 1;
+        }
+    }
+
+    /// Counts a request that the peer returned unprocessed.
+    pub(super) fn returned(&mut self) {
+        self.counts.sent.returned += 1;
+    }
+
+    /// Counts a request of this phase whose send failed.
+    #[cold]
+    pub(super) fn unsent(&mut self, phase: SlotPhase) {
+        match phase {
+            SlotPhase::Warmup => self.counts.unsent.warmup += 1,
+            SlotPhase::Measured => self.counts.unsent.measured += 1,
+            SlotPhase::Tail => self.counts.unsent.tail += 1,
+        }
+    }
+
+    /// Records the request's send lag, split into `connection_wait` and `sched_lag`.
+    #[inline]
+    fn lag(&mut self, exchange: &Exchange) {
+        if exchange.intended_at >= self.lags_by_stage.ends_at {
+            self.lags_by_stage.end_before(exchange.intended_at, self.times.lags());
+        }
+        let wait = exchange.connection_wait();
+        let sched_lag = exchange.sched_lag();
+        if wait == 0 {
+            self.times.unwaited.lag.record(sched_lag);
+        } else {
+            self.times.waited.send_lag.record(exchange.sent_at.since(exchange.intended_at));
+            self.times.waited.sched_lag.record(sched_lag);
+            self.times.waited.connection_wait.record(wait);
+        }
+        self.departures.count(exchange, sched_lag);
+        self.catch_up.sent(exchange, sched_lag, 1);
+    }
+
+    /// Counts the end of `exchanges` identical exchanges, at least one, with the same outcome.
+    #[inline(always)]
+    pub(super) fn completed(
+        &mut self,
+        exchange: &Exchange,
+        outcome: Outcome,
+        at: Nanos,
+        exchanges: u32,
+    ) {
+        let count = u64::from(exchanges);
+        self.occupancy.leave(&self.timeline, exchange.sent_at, at, exchanges);
+        let response_ns = at.since(exchange.intended_at);
+        match outcome {
+            Outcome::Ok(_) | Outcome::BadResponse(_) => {
+                let is_ok = matches!(outcome, Outcome::Ok(_));
+                self.series.completed(is_ok, response_ns, exchanges);
+                if let Some(warmup) = &mut self.warmup {
+                    warmup.responded(at.since(self.timeline.start), response_ns, exchanges);
+                }
+                if self.timeline.is_in_window(at) {
+                    let good = if is_ok { count } else { 0 };
+                    self.window.completed += count;
+                    self.window.good += good;
+                    let slice = self.slices.at_event(at);
+                    slice.counts.completed += count;
+                    slice.counts.good += good;
+                    if let Some(names) = &mut self.names {
+                        names.completed(exchange, is_ok, count, slice);
+                    }
+                }
+            }
+            Outcome::TransportError(_) => self.series.current.errors += count,
+            Outcome::TimedOut => self.series.current.timed_out += count,
+            Outcome::InFlightAtEnd => {}
+        }
+        if exchange.phase == SlotPhase::Measured {
+            self.counts.unresolved -= count;
+            self.resolve(exchange, outcome, at, exchanges);
+        }
+    }
+
+    /// Counts members of M by their outcome.
+    #[inline(always)]
+    fn resolve(&mut self, exchange: &Exchange, outcome: Outcome, at: Nanos, times: u32) {
+        let response_ns = at.since(exchange.intended_at);
+        let service_ns = at.since(exchange.sent_at);
+        if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
+            self.status[usize::from(response.status) % STATUS_CODES] += u64::from(times);
+        }
+        if let Outcome::Ok(response) = outcome {
+            self.counts.outcomes.ok += u64::from(times);
+            let slice = self.slices.at(exchange.intended_at);
+            let response_ok = match &mut self.names {
+                Some(names) => names.resolve_ok(exchange, response.status, at, times, slice),
+                None => &mut slice.ok,
+            };
+            response_ok.record_times(response_ns, times);
+            let first_byte_ns = response.first_byte_at.since(exchange.sent_at);
+            self.times.first_byte.record_times(first_byte_ns, times);
+            if self.is_open_loop && exchange.connection_wait() == 0 {
+                self.times.unwaited.service_ok.record_times(service_ns, times);
+            } else if self.is_open_loop {
+                let unlagged_ns = response_ns - exchange.sched_lag();
+                self.times.waited.service_ok.record_times(service_ns, times);
+                self.times.waited.unlagged_ok.record_times(unlagged_ns, times);
+            }
+            return;
+        }
+        for _ in 0..times {
+            if let Some(names) = &mut self.names {
+                let slice = self.slices.at(exchange.intended_at);
+                names.resolve_failure(exchange, outcome, at, slice);
+            }
+            self.resolve_failure(exchange.intended_at, outcome, response_ns, service_ns);
+        }
+    }
+
+    /// Censors a member of M that is in flight at the end of the run. Its response is still
+    /// awaited, so the request stays on the wire, but it is no longer measured.
+    pub(super) fn censored(&mut self, exchange: &Exchange, at: Nanos) {
+        self.counts.unresolved -= 1;
+        self.resolve(exchange, Outcome::InFlightAtEnd, at, 1);
+    }
+
+    /// Removes an exchange from the wire that ends without an outcome: because the sockets close,
+    /// or because its request is sent again later.
+    pub(super) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
+        self.occupancy.leave(&self.timeline, exchange.sent_at, at, 1);
+    }
+
+    /// Records the time of a batch whose last response arrived at `at`; `exchange` is any of the
+    /// batch.
+    #[inline]
+    pub(super) fn batch_ended(&mut self, exchange: &Exchange, at: Nanos) {
+        if let Some(times) = &mut self.times.batch
+            && exchange.phase == SlotPhase::Measured
+        {
+            times.record(at.since(exchange.intended_at));
+        }
+    }
+
+    /// Counts an exchange that has exceeded the timeout and is still awaited.
+    pub(super) fn overdue(&mut self, exchange: &Exchange) {
+        self.counts.overdue += u64::from(exchange.phase == SlotPhase::Measured);
+    }
+
+    #[cold]
+    fn resolve_failure(
+        &mut self,
+        intended_at: Nanos,
+        outcome: Outcome,
+        response: u64,
+        service: u64,
+    ) {
+        let slice = self.slices.at(intended_at);
+        slice.not_ok.record(response);
+        match outcome {
+            Outcome::Ok(_) => {}
+            Outcome::BadResponse(_) => {
+                slice.outcomes.bad_response += 1;
+                self.counts.outcomes.bad_response += 1;
+                self.times.response.bad.record(response);
+                self.times.service.bad.record(service);
+            }
+            Outcome::TransportError(kind) => {
+                slice.outcomes.transport_error += 1;
+                self.counts.outcomes.transport_error += 1;
+                *self.counts.errors.entry(kind).or_default() += 1;
+                self.times.response.failed_at.record(response);
+                self.times.service.failed_at.record(service);
+            }
+            Outcome::TimedOut => {
+                slice.outcomes.timed_out += 1;
+                self.counts.outcomes.timed_out += 1;
+                self.counts.overdue += 1;
+                self.censor(response, service);
+            }
+            Outcome::InFlightAtEnd => {
+                slice.outcomes.in_flight_at_end += 1;
+                self.counts.outcomes.in_flight_at_end += 1;
+                self.censor(response, service);
+            }
+        }
+    }
+
+    fn censor(&mut self, response: u64, service: u64) {
+        self.times.response.censored.record(response);
+        self.times.service.censored.record(service);
+    }
+
+    /// Counts received bytes.
+    #[inline]
+    pub(crate) fn received(&mut self, bytes: u64, at: Nanos) {
+        self.series.current.bytes_received += bytes;
+        if self.timeline.is_in_window(at) {
+            self.window.bytes_received += bytes;
+        }
+    }
+
+    /// Records that a connection allows `now` requests at once instead of `before`.
+    pub(crate) fn capacity(&mut self, at: Nanos, before: u16, now: u16) {
+        self.capacity.change(&self.timeline, at, i64::from(now) - i64::from(before));
+    }
+
+    /// Adds the 1xx responses of the connections.
+    pub(crate) fn interim_responses(&mut self, count: u64) {
+        self.counts.interim_responses += count;
+    }
+
+    /// Notes whether a response was found to be an event stream.
+    pub(crate) fn event_streams(&mut self, are_found: bool) {
+        self.counts.event_streams |= are_found;
+    }
+
+    /// Returns the time at which the next interval ends, or the next sample of the rate or of the
+    /// warm-up is due.
+    #[inline]
+    pub(crate) fn next_at(&self) -> Nanos {
+        let warmup = self.warmup.as_ref().map_or(Nanos::MAX, |warmup| warmup.look_at);
+        self.series.current_end().min(self.sample_at()).min(warmup)
+    }
+
+    /// Returns the worker's frame at `now`, without what others know.
+    pub(super) fn frame(&self, now: Nanos, in_flight: u64, backlog: u64) -> WorkerFrame {
+        let unwaited = &self.times.unwaited;
+        let waited = &self.times.waited;
+        let coarse = |times: &Tally| times.sparse(WorkerFrame::COARSENESS);
+        let mut send_lag = coarse(&unwaited.lag);
+        send_lag.add(&coarse(&waited.send_lag));
+        let mut ended = self.lags_by_stage.sum.send_lag.clone();
+        ended.coarsen(WorkerFrame::COARSENESS);
+        send_lag.add(&ended);
+        let sched_lags = [&unwaited.lag, &waited.sched_lag].map(|lags| lags.exact().max_ns);
+        let sched_lag_max_ns = self.lags_by_stage.sum.sched_lag.exact().max_ns;
+        let frames = now.since(self.timeline.start) / FRAME_NS;
+        let turn = frames as usize % WorkerFrame::NAME_TURNS;
+        WorkerFrame {
+            at: now,
+            interval: self.series.in_progress(now, in_flight, backlog),
+            send_lag,
+            connection_wait: coarse(&waited.connection_wait),
+            sched_lag_max_ns: sched_lags.into_iter().fold(sched_lag_max_ns, u64::max),
+            errors: self.counts.errors.clone(),
+            names: self.names.as_ref().map(|names| names.totals(Some(turn))).unwrap_or_default(),
+            ..WorkerFrame::default()
+        }
+    }
+
+    /// Returns where messages of slots are counted.
+    pub(super) fn shares(&mut self) -> SlotShares<'_> {
+        let Recorder { timeline, series, slices, names, .. } = self;
+        SlotShares { timeline, series, slices, names: names.as_mut() }
+    }
+
+    /// Returns the time at which the next sample of the rate is due.
+    #[inline]
+    pub(crate) fn sample_at(&self) -> Nanos {
+        self.sampler.as_ref().map_or(Nanos::MAX, |sampler| sampler.due_at(&self.timeline))
+    }
+
+    /// Takes the sample that is due.
+    pub(crate) fn sample(&mut self, now: Nanos) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.take(now, &self.timeline, self.window.completed);
+        }
+    }
+}
