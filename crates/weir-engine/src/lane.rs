@@ -22,6 +22,7 @@ use crate::connections::{Connections, Layers, StateCounts};
 use crate::exchange::{Exchange, ExchangePlace, Outcome};
 use crate::record::Ledger;
 use crate::requests::{Batch, RequestForm, Slots};
+use crate::time::Timeline;
 use crate::tls::TlsError;
 pub(crate) use http1::Http1Lane;
 pub(crate) use streams::StreamLane;
@@ -29,6 +30,9 @@ pub(crate) use streams::StreamLane;
 /// The part of a worker's connections that does not depend on the lane.
 #[derive(Debug)]
 pub(crate) struct PoolState {
+    /// The phases of the run, which the worker sets and cuts. The record is told them with each
+    /// announcement.
+    pub(crate) timeline: Timeline,
     pub(crate) connections: Connections,
     pub(crate) layers: Layers,
     pub(crate) ledger: Ledger,
@@ -218,9 +222,14 @@ fn meets<'r>(
 
 impl PoolState {
     /// Returns the connections of a worker; none is open.
-    pub(crate) fn new(connections: Connections, layers: Layers, ledger: Ledger) -> PoolState {
+    pub(crate) fn new(
+        timeline: Timeline,
+        connections: Connections,
+        layers: Layers,
+        ledger: Ledger,
+    ) -> PoolState {
         let fault = (ErrorKind::Protocol(""), FailureCause::Protocol(""));
-        PoolState { connections, layers, ledger, received_at: None, fault }
+        PoolState { timeline, connections, layers, ledger, received_at: None, fault }
     }
 
     /// Marks `conn` as open for requests, past its last layer. Returns the start of its protocol's
@@ -235,7 +244,7 @@ impl PoolState {
             self.ledger.connections.grown(took_ns);
         }
         self.connections.opened(conn, at);
-        self.ledger.connected(conn, connect_ns, self.connections.counts.open, at);
+        self.ledger.connected(&self.timeline, conn, connect_ns, self.connections.counts.open, at);
         protocol_at
     }
 

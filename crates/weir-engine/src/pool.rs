@@ -15,6 +15,7 @@ use crate::lane::{After, Lane, PoolState, StringRoom};
 use crate::live::WorkerFrame;
 use crate::record::{Ledger, Recorder};
 use crate::requests::{Batch, Demand, RequestForm, SlotSource};
+use crate::time::Timeline;
 use crate::tls::TlsError;
 
 /// The action to apply to the socket after an event.
@@ -41,18 +42,20 @@ impl<L: Lane> ConnectionPool<L> {
     /// Returns the pool of a worker of `job`.
     pub(crate) fn new(
         job: &Job,
+        timeline: Timeline,
         connections: Connections,
         ledger: Ledger,
         lane: L,
     ) -> ConnectionPool<L> {
         let layers = Layers::new(job, connections.limits.connections);
-        ConnectionPool { shared: PoolState::new(connections, layers, ledger), lane }
+        ConnectionPool { shared: PoolState::new(timeline, connections, layers, ledger), lane }
     }
 
     /// Returns the worker's frame at `now`, with `backlog` slots due and unsent.
     pub(crate) fn frame(&self, now: Nanos, backlog: u64) -> WorkerFrame {
         let counts = &self.shared.connections.counts;
-        let frame = self.shared.ledger.frame(now, counts.in_flight, backlog);
+        let frame =
+            self.shared.ledger.frame(self.shared.timeline.start, now, counts.in_flight, backlog);
         WorkerFrame { open: counts.open, ..frame }
     }
 
@@ -76,7 +79,7 @@ impl<L: Lane> ConnectionPool<L> {
 
     /// Returns the demand for requests by `slots`.
     pub(crate) fn demand<'a>(&'a mut self, slots: &'a SlotSource) -> Demand<'a> {
-        let timeline = &self.shared.ledger.recorder.timeline;
+        let timeline = &self.shared.timeline;
         Demand { slots, timeline, connections: &mut self.shared.connections }
     }
 
@@ -138,7 +141,12 @@ impl<L: Lane> ConnectionPool<L> {
         let (before, now) = if is_closing { (1, 0) } else { (0, 1) };
         if is_open {
             let depth = connections.limits.depth;
-            self.shared.ledger.recorder.capacity(at, before * depth, now * depth);
+            self.shared.ledger.recorder.capacity(
+                &self.shared.timeline,
+                at,
+                before * depth,
+                now * depth,
+            );
         }
     }
 
@@ -240,20 +248,20 @@ impl<L: Lane> ConnectionPool<L> {
     pub(crate) fn censor(&mut self, now: Nanos) {
         for (place, exchange) in self.lane.live() {
             if exchange.phase == SlotPhase::Measured {
-                self.shared.ledger.censored(place, exchange, now);
+                self.shared.ledger.censored(&self.shared.timeline, place, exchange, now);
                 (exchange.phase, exchange.is_resolved) = (SlotPhase::Tail, true);
             }
         }
         for (conn, exchange) in self.lane.take_returned() {
             let place = ExchangePlace { conn, id: ExchangePlace::NO_ID };
-            self.shared.ledger.censored(place, &exchange, now);
+            self.shared.ledger.censored(&self.shared.timeline, place, &exchange, now);
         }
     }
 
     /// Ends the exchanges still in flight because the sockets are about to be closed.
     pub(crate) fn abandon(&mut self, now: Nanos) {
         for (place, exchange) in self.lane.live() {
-            self.shared.ledger.abandoned(place, exchange, now);
+            self.shared.ledger.abandoned(&self.shared.timeline, place, exchange, now);
         }
     }
 }

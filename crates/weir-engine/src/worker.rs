@@ -145,7 +145,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         let mut connections = Connections::new(job, limits, partition);
         let has_several_streams = L::Request::STREAMS && limits.depth > 1;
         let stamping = Stamping::new(&job.plan, limits.connections, has_several_streams);
-        let ledger = Ledger::new(job, number, limits.initial, slots.schedule.gap_ns(), stamping);
+        let timeline = Timeline::new(&job.plan, Nanos::MAX);
+        let gap_ns = slots.schedule.gap_ns();
+        let ledger = Ledger::new(job, number, &timeline, limits.initial, gap_ns, stamping);
         let lane = lane(job, &mut connections);
         Worker {
             turn: LoopTurn {
@@ -157,7 +159,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             },
             source: RequestSource::new(job, script, feed, &mut backend),
             slots,
-            pool: ConnectionPool::new(job, connections, ledger, lane),
+            pool: ConnectionPool::new(job, timeline, connections, ledger, lane),
             live: WorkerLive::new(number, live),
             phases: WorkerPhases {
                 worker: number,
@@ -194,7 +196,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.phases.resolved_ns = resolved_at.map_or(self.phases.tail_end_ns, |at| at.0);
         let list_wait_ns = self.source.starved_ns();
         self.phases.usage = WorkerUsage { list_wait_ns, ..self.stalls.usage() };
-        let Timeline { t0, t1, .. } = *self.timeline();
+        let Timeline { t0, t1, .. } = self.pool.shared.timeline;
         // A window without an end of its own ended with the run.
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
         let missing =
@@ -209,7 +211,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         };
         // Dropped first, so that its memory is free for the measurements.
         drop(self.backend);
-        let planned = PlanFacts {
+        let facts = PlanFacts {
+            timeline: self.pool.shared.timeline,
             quota,
             is_cut: self.stage.is_cut || self.stage.is_ended,
             listed: (self.slots.turns, self.slots.listed),
@@ -218,7 +221,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.pool.lane.finish(&mut self.pool.shared, end);
         let ledger = self.pool.shared.ledger;
         let SlotSource { schedule, shed, .. } = self.slots;
-        let mut measurements = ledger.finish(schedule, &shed, planned, self.phases, &self.live);
+        let mut measurements = ledger.finish(schedule, &shed, &facts, self.phases, &self.live);
         // A failing script or list stops the run like a signal, but counts as no interruption.
         let has_failed = self.control.has_source_failed();
         measurements.is_unsettled = self.stage.is_unsettled;
@@ -271,7 +274,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     /// Begins the schedule once S is fixed.
     fn begin(&mut self, timeline: Timeline) {
         self.phases.start_ns = timeline.start.0;
-        self.pool.recorder_mut().begin(timeline);
+        self.pool.shared.timeline = timeline;
+        self.pool.recorder_mut().begin(&timeline);
         self.pool.shared.connections.begin(&timeline);
         self.stage.is_sending = true;
         if self.live.is_received() {
@@ -291,8 +295,10 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             let now = self.turn(until, policy)?;
             self.waiting.turned(now, policy, self.pool.shared.connections.counts.in_flight);
             self.observe(now);
-            let t1 = self.timeline().t1;
-            if self.stage.is_over(self.timeline(), now) || (now >= t1 && self.is_resolved()) {
+            let t1 = self.pool.shared.timeline.t1;
+            if self.stage.is_over(&self.pool.shared.timeline, now)
+                || (now >= t1 && self.is_resolved())
+            {
                 self.phases.tail_end_ns = now.0;
                 return Ok(());
             }
@@ -335,7 +341,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             let before = in_flight;
             let now = self.turn.now;
             let in_flight = self.pool.shared.connections.counts.in_flight;
-            let is_overdue = self.slots.has_due(self.timeline(), now);
+            let is_overdue = self.slots.has_due(&self.pool.shared.timeline, now);
             self.pool.recorder_mut().catch_up.follow(now, before, in_flight, is_overdue);
         }
         Ok(self.turn.now)
@@ -349,16 +355,16 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             return;
         }
         self.stage.is_stopped = true;
-        let Timeline { t0, t1, .. } = *self.timeline();
+        let Timeline { t0, t1, .. } = self.pool.shared.timeline;
         if self.job.plan.is_until_signal() && t0 <= stop_at && !self.control.has_source_failed() {
             let drain_ns = self.job.plan.drain_limit_ns();
-            self.pool.recorder_mut().timeline.cut(stop_at, drain_ns);
+            self.pool.shared.timeline.cut(stop_at, drain_ns);
             self.stage.is_ended = true;
         } else if stop_at < t1 {
             self.cut_window(stop_at);
             self.stage.is_interrupted = true;
         } else {
-            self.pool.recorder_mut().timeline.end_drain(stop_at);
+            self.pool.shared.timeline.end_drain(stop_at);
         }
     }
 
@@ -368,15 +374,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             true => 0,
             false => self.job.plan.drain_limit_ns().min(INTERRUPTED_DRAIN_NS),
         };
-        self.pool.recorder_mut().timeline.cut(at, drain_ns);
+        self.pool.shared.timeline.cut(at, drain_ns);
         self.stage.is_cut = true;
         self.slots.has_tail = false;
-    }
-
-    /// Returns the phases of the run; unset until S is fixed.
-    #[inline(always)]
-    fn timeline(&self) -> &Timeline {
-        &self.pool.recorder().timeline
     }
 
     /// Handles all pending events. Returns the time of the first event whose handling took long, by
@@ -411,7 +411,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             self.act(conn, action);
             if handled >= EVENT_BATCH {
                 handled = 0;
-                if self.slots.has_due(self.timeline(), at) {
+                if self.slots.has_due(&self.pool.shared.timeline, at) {
                     let now = self.backend.now();
                     self.dispatch(now);
                     self.backend.submit();
@@ -433,7 +433,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             self.check_stop(stop_at);
         }
         let is_full = self.slots.sheds(&self.pool.shared.connections.counts);
-        if (is_full || self.is_ready()) && self.slots.is_due(self.timeline(), now) {
+        if (is_full || self.is_ready()) && self.slots.is_due(&self.pool.shared.timeline, now) {
             self.dispatch(now);
             self.backend.submit();
         }
@@ -469,9 +469,11 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
 
     /// Returns the time to sleep until.
     fn next_wake(&mut self) -> Nanos {
-        let Timeline { start, t0, t1, drain_end } = *self.timeline();
+        let Timeline { start, t0, t1, drain_end } = self.pool.shared.timeline;
         let mut until = self.pool.shared.connections.next_at().min(drain_end);
-        until = until.min(self.pool.recorder().next_at()).min(self.live.frame_at);
+        until = until
+            .min(self.pool.recorder().next_at(&self.pool.shared.timeline))
+            .min(self.live.frame_at);
         // A stop request that was handled lies in the past, and would keep the worker from
         // sleeping.
         if !self.stage.is_stopped {
@@ -484,10 +486,10 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             until = until.min(t1);
         }
         let is_full = self.slots.sheds(&self.pool.shared.connections.counts);
-        let slot = match self.slots.next_tick(self.timeline()) {
+        let slot = match self.slots.next_tick(&self.pool.shared.timeline) {
             // A slot that is shed needs no request.
             Some(due) if is_full => due,
-            Some(due) => self.source.lead(self.timeline(), due, self.turn.now),
+            Some(due) => self.source.lead(&self.pool.shared.timeline, due, self.turn.now),
             // A closed loop sends as soon as it can. It waits only for the start, and for a script
             // that ran out of its share of a turn.
             None if self.turn.now < start => start,
@@ -503,7 +505,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             }
             false => Nanos::MAX,
         };
-        let is_over = self.stage.is_over(self.timeline(), self.turn.now);
+        let is_over = self.stage.is_over(&self.pool.shared.timeline, self.turn.now);
         // If the load ends with the window, not even slots due before t1 are sent later.
         if !is_over && (slot < t1 || self.slots.has_tail) {
             until = until.min(slot);
@@ -522,7 +524,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.backend.submit();
         self.pool.shared.record_open_at_end();
         let mut now = Nanos(self.phases.tail_end_ns);
-        let mut end = self.timeline().drain_end;
+        let mut end = self.pool.shared.timeline.drain_end;
         let mut drained_at = None;
         loop {
             // A stop request that was handled has set the drain's end.

@@ -48,6 +48,17 @@ pub enum Outcome {
     InFlightAtEnd,
 }
 
+impl Outcome {
+    /// Returns the outcome of an exchange with a complete response, a success or not.
+    #[inline(always)]
+    pub(crate) fn of(response: Response, is_ok: bool) -> Outcome {
+        match is_ok {
+            true => Outcome::Ok(response),
+            false => Outcome::BadResponse(response),
+        }
+    }
+}
+
 /// A complete response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response {

@@ -69,7 +69,7 @@ impl Lane for Http1Lane {
 
     #[inline]
     fn received(&mut self, shared: &mut PoolState, conn: ConnId, bytes: &[u8], at: Nanos) -> After {
-        shared.ledger.recorder.received(bytes.len() as u64, at);
+        shared.ledger.recorder.received(&shared.timeline, bytes.len() as u64, at);
         let slot = self.slots.of(&mut shared.connections, conn);
         let Http1Lane { slots, known, responses, .. } = self;
         let read = slots.at(slot).protocol.receive_cached(bytes, known, responses);
@@ -77,7 +77,7 @@ impl Lane for Http1Lane {
     }
 
     fn discarded(&mut self, shared: &mut PoolState, conn: ConnId, bytes: u64, at: Nanos) -> After {
-        shared.ledger.recorder.received(bytes, at);
+        shared.ledger.recorder.received(&shared.timeline, bytes, at);
         let slot = self.slots.of(&mut shared.connections, conn);
         let read = self.slots.at(slot).protocol.skip(bytes, &mut self.responses);
         self.after_read(shared, conn, at, read)
@@ -124,7 +124,13 @@ impl Lane for Http1Lane {
                 true => oldest,
                 false => Outcome::TransportError(ErrorKind::ClosedBeforeAnswer),
             };
-            shared.ledger.ended(ExchangePlace { conn, id }, &exchange, outcome, at);
+            shared.ledger.ended(
+                &shared.timeline,
+                ExchangePlace { conn, id },
+                &exchange,
+                outcome,
+                at,
+            );
             is_oldest = false;
         }
         shared.connections.lost_requests(conn);
@@ -325,7 +331,7 @@ impl Http1Lane {
             }
         }
         shared.connections.dispatched(conn, requests, own.protocol.capacity(), now);
-        shared.ledger.dispatched(&exchange, requests.into());
+        shared.ledger.dispatched(&shared.timeline, &exchange, requests.into());
         if shared.connections.renewal.counts_requests() {
             shared.connections.spend(conn);
         }
@@ -427,7 +433,7 @@ impl Http1Lane {
         conn: ConnId,
         at: Nanos,
     ) -> bool {
-        let PoolState { connections, ledger, .. } = shared;
+        let PoolState { timeline, connections, ledger, .. } = shared;
         let is_observed = ledger.observes(conn);
         if is_observed {
             let load = connections.at(conn).load;
@@ -467,7 +473,8 @@ impl Http1Lane {
                     false => ledger.accepts(event.status),
                     true => meets(ledger, place, (&exchange, alike), (keeps, event.status), kept),
                 };
-                ledger.responded(&exchange, alike as u32, (response, is_ok), at, observed);
+                let outcome = Outcome::of(response, is_ok);
+                ledger.responded(timeline, &exchange, alike as u32, outcome, at, observed);
                 connection.load -= alike as u16;
                 if connection.load == 0 {
                     ledger.batch_ended(&exchange, at);
@@ -504,7 +511,7 @@ impl Http1Lane {
         for (index, message) in messages.iter().enumerate() {
             let is_last = index + 1 == messages.len();
             let timed = TimedMessage { message: *message, at, stamp, is_last };
-            shared.ledger.message(place, &exchange, timed);
+            shared.ledger.message(&shared.timeline, place, &exchange, timed);
         }
     }
 

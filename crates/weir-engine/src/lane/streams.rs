@@ -90,13 +90,14 @@ impl Lane for StreamLane {
 
     #[inline(never)]
     fn received(&mut self, shared: &mut PoolState, conn: ConnId, bytes: &[u8], at: Nanos) -> After {
-        shared.ledger.recorder.received(bytes.len() as u64, at);
+        shared.ledger.recorder.received(&shared.timeline, bytes.len() as u64, at);
         let read = self.connections[conn.index()].protocol.receive(bytes, at.0, &mut self.events);
         if shared.connections.limits.messages {
             self.note_messages(shared, conn, at);
         }
         if shared.connections.limits.pushes {
-            shared.ledger.pushed(self.connections[conn.index()].protocol.pushed(), at);
+            let pushed = self.connections[conn.index()].protocol.pushed();
+            shared.ledger.pushed(&shared.timeline, pushed, at);
         }
         self.after_call(shared, conn, at, read)
     }
@@ -117,7 +118,13 @@ impl Lane for StreamLane {
         let depth = usize::from(self.depth);
         let exchanges = &mut self.exchanges[conn.index() * depth..][..depth];
         while let Some((id, exchange)) = take_oldest(exchanges) {
-            shared.ledger.ended(ExchangePlace { conn, id }, &exchange, oldest, at);
+            shared.ledger.ended(
+                &shared.timeline,
+                ExchangePlace { conn, id },
+                &exchange,
+                oldest,
+                at,
+            );
         }
         shared.connections.lost_requests(conn);
     }
@@ -178,7 +185,7 @@ impl Lane for StreamLane {
             let stream = StreamState { first_byte_at: Nanos::MAX, returns: 0, request };
             self.start(shared, conn, exchange, stream);
         }
-        shared.ledger.dispatched(&exchange, slots.count.into());
+        shared.ledger.dispatched(&shared.timeline, &exchange, slots.count.into());
     }
 
     #[inline(never)]
@@ -208,7 +215,7 @@ impl Lane for StreamLane {
         let exchange = Exchange { freed_at, sent_at: now, ..exchange };
         let stream = StreamState { first_byte_at: Nanos::MAX, returns, request };
         self.start(shared, conn, exchange, stream);
-        shared.ledger.dispatched_again(&exchange);
+        shared.ledger.dispatched_again(&shared.timeline, &exchange);
     }
 
     fn take_returned(&mut self) -> Vec<(ConnId, Exchange)> {
@@ -428,7 +435,7 @@ impl StreamLane {
         let allowed = connection.load.saturating_add(u16::try_from(room).unwrap_or(u16::MAX));
         let before = std::mem::replace(&mut self.connections[conn.index()].allowed, allowed);
         if before != allowed {
-            shared.ledger.recorder.capacity(at, before, allowed);
+            shared.ledger.recorder.capacity(&shared.timeline, at, before, allowed);
         }
     }
 
@@ -475,7 +482,7 @@ impl StreamLane {
             let stamp = shared.received_at;
             let is_last = index + 1 == messages.len();
             let timed = TimedMessage { message: *message, at, stamp, is_last };
-            shared.ledger.message(place, exchange, timed);
+            shared.ledger.message(&shared.timeline, place, exchange, timed);
         }
     }
 
@@ -513,8 +520,8 @@ impl StreamLane {
             });
             Observed { place: ExchangePlace { conn, id }, kernel }
         });
-        let response = (Response { status, first_byte_at }, is_ok);
-        ledger.responded(&exchange, 1, response, at, observed);
+        let outcome = Outcome::of(Response { status, first_byte_at }, is_ok);
+        ledger.responded(&shared.timeline, &exchange, 1, outcome, at, observed);
         shared.connections.at_mut(conn).responded();
         shared.connections.alive(at);
     }
@@ -530,7 +537,7 @@ impl StreamLane {
     ) {
         let (exchange, _) = self.remove(&mut shared.connections, conn, id, at);
         let outcome = Outcome::TransportError(ErrorKind::Protocol(code));
-        shared.ledger.ended(ExchangePlace { conn, id }, &exchange, outcome, at);
+        shared.ledger.ended(&shared.timeline, ExchangePlace { conn, id }, &exchange, outcome, at);
     }
 
     /// Takes back a request that the peer has not processed. It keeps its slot, unless it was
@@ -544,7 +551,7 @@ impl StreamLane {
             return self.fail(shared, conn, id, ProtocolError::Returned.code(), at);
         }
         let (exchange, stream) = self.remove(&mut shared.connections, conn, id, at);
-        shared.ledger.withdrawn(&exchange, at);
+        shared.ledger.withdrawn(&shared.timeline, &exchange, at);
         shared.connections.alive(at);
         if let Some(StreamState { request, .. }) = stream {
             let returns = returns + 1;
@@ -579,7 +586,7 @@ impl StreamLane {
             if exchange.is_live() && heard_at() <= overdue_before {
                 self.protocol(conn).cancel(RequestId(id), now.0);
                 let (exchange, _) = self.remove(&mut shared.connections, conn, id, now);
-                shared.ledger.ended(place, &exchange, Outcome::TimedOut, now);
+                shared.ledger.ended(&shared.timeline, place, &exchange, Outcome::TimedOut, now);
             }
         }
     }

@@ -22,7 +22,7 @@ impl<L: Lane> ConnectionPool<L> {
     /// time of the first slot that no connection being opened will take. [`Nanos::MAX`] if none
     /// may be opened.
     pub(crate) fn grows_at(&self, slots: &SlotSource) -> Nanos {
-        let timeline = &self.shared.ledger.recorder.timeline;
+        let timeline = &self.shared.timeline;
         let awaited = self.shared.connections.slots_awaited();
         awaited.and_then(|awaited| slots.nth_tick(timeline, awaited)).unwrap_or(Nanos::MAX)
     }
@@ -106,7 +106,7 @@ impl<L: Lane> ConnectionPool<L> {
 
     /// Records the handshake of `conn`, which ended at `at`.
     fn secured(&mut self, conn: ConnId, at: Nanos) {
-        let PoolState { connections, layers, ledger, .. } = &mut self.shared;
+        let PoolState { timeline, connections, layers, ledger, .. } = &mut self.shared;
         let Some((session, is_returning)) = layers.handshake(conn) else { return };
         if let Some(counts) = &mut ledger.connections.tls {
             if counts.certificates.is_empty() {
@@ -115,6 +115,6 @@ impl<L: Lane> ConnectionPool<L> {
             let (kind, parameters) = tls::handshake(session);
             counts.count(kind, is_returning, parameters);
         }
-        ledger.secured(at.since(connections.at(conn).at), at);
+        ledger.secured(timeline, at.since(connections.at(conn).at), at);
     }
 }

@@ -16,12 +16,11 @@ use super::observers::Observers;
 use super::recorder::{PlanFacts, Recorder};
 use super::stamps::Stamping;
 use crate::exchange::{
-    Completion, Exchange, ExchangePlace, KernelTimes, NeverSent, Outcome, Response, SlotPhase,
-    oldest_sent_at,
+    Completion, Exchange, ExchangePlace, KernelTimes, NeverSent, Outcome, SlotPhase, oldest_sent_at,
 };
 use crate::job::Job;
 use crate::live::{WorkerFrame, WorkerLive};
-use crate::time::{Schedule, ShedSlots};
+use crate::time::{Schedule, ShedSlots, Timeline};
 
 /// The recorder, the observers and the rule that judges responses.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ pub(crate) struct Ledger {
     success: SuccessRule,
     /// Judge of responses in place of `success`, if there are expectations.
     pub(crate) judge: Option<Box<Judge>>,
-    /// Counts of exchanges, the timeline and its borders.
+    /// Counts of exchanges.
     pub(crate) recorder: Recorder,
     pub(crate) connections: ConnectionCounts,
     /// Connections with kernel time stamps, which have observers of their own.
@@ -52,6 +51,7 @@ impl Ledger {
     pub(crate) fn new(
         job: &Job,
         number: u32,
+        timeline: &Timeline,
         connections: u32,
         gap_ns: u64,
         stamping: Stamping,
@@ -59,7 +59,7 @@ impl Ledger {
         Ledger {
             success: job.plan.success,
             judge: job.expectations.as_ref().map(|checks| Box::new(Judge::new(checks))),
-            recorder: Recorder::new(job, gap_ns),
+            recorder: Recorder::new(job, timeline, gap_ns),
             connections: ConnectionCounts::new(connections.into(), job.tls.is_some()),
             messages: MessageRecorder::new(job, job.own_connections_max(number)),
             observers: Observers::new(job, number, &stamping),
@@ -69,13 +69,13 @@ impl Ledger {
 
     /// Announces `requests` identical requests that are sent.
     #[inline(always)]
-    pub(crate) fn dispatched(&mut self, exchange: &Exchange, requests: u32) {
-        self.recorder.sent(exchange, requests);
+    pub(crate) fn dispatched(&mut self, timeline: &Timeline, exchange: &Exchange, requests: u32) {
+        self.recorder.sent(timeline, exchange, requests);
     }
 
     /// Announces a request that the peer returned and that is sent again.
-    pub(crate) fn dispatched_again(&mut self, exchange: &Exchange) {
-        self.recorder.resent(exchange);
+    pub(crate) fn dispatched_again(&mut self, timeline: &Timeline, exchange: &Exchange) {
+        self.recorder.resent(timeline, exchange);
     }
 
     /// Announces that the send of a request of this phase failed.
@@ -123,28 +123,25 @@ impl Ledger {
         missed.is_none()
     }
 
-    /// Announces the same response to `exchanges` identical exchanges, and whether it is a success;
-    /// if they are [observed](Ledger::observes), there is one of them.
+    /// Announces the same response, `outcome`, to `exchanges` identical exchanges; if they are
+    /// [observed](Ledger::observes), there is one of them.
     #[inline(always)]
     pub(crate) fn responded(
         &mut self,
+        timeline: &Timeline,
         exchange: &Exchange,
         exchanges: u32,
-        (response, is_ok): (Response, bool),
+        outcome: Outcome,
         at: Nanos,
         observed: Option<Observed>,
     ) {
-        let outcome = match is_ok {
-            true => Outcome::Ok(response),
-            false => Outcome::BadResponse(response),
-        };
-        self.recorder.completed(exchange, outcome, at, exchanges);
+        self.recorder.completed(timeline, exchange, outcome, at, exchanges);
         if let Some(Observed { place, kernel }) = observed {
             let conn = place.conn;
             let exchange = *exchange;
             let messages = None;
             let completion = Completion { conn, exchange, outcome, at, messages, kernel };
-            self.observe(place, completion);
+            self.observe(timeline, place, completion);
         }
     }
 
@@ -152,14 +149,15 @@ impl Ledger {
     #[cold]
     pub(crate) fn ended(
         &mut self,
+        timeline: &Timeline,
         place: ExchangePlace,
         exchange: &Exchange,
         outcome: Outcome,
         at: Nanos,
     ) {
         debug_assert!(matches!(outcome, Outcome::TransportError(_) | Outcome::TimedOut));
-        self.recorder.completed(exchange, outcome, at, 1);
-        self.observe_end(place, exchange, outcome, at);
+        self.recorder.completed(timeline, exchange, outcome, at, 1);
+        self.observe_end(timeline, place, exchange, outcome, at);
     }
 
     /// Announces an exchange that has exceeded the timeout and is still awaited.
@@ -179,39 +177,57 @@ impl Ledger {
     }
 
     /// Takes a returned request off the wire, to be sent again later.
-    pub(crate) fn withdrawn(&mut self, exchange: &Exchange, at: Nanos) {
-        self.recorder.abandoned(exchange, at);
+    pub(crate) fn withdrawn(&mut self, timeline: &Timeline, exchange: &Exchange, at: Nanos) {
+        self.recorder.abandoned(timeline, exchange, at);
     }
 
     /// Announces an exchange that the run ended before. It stays on the wire if it is there, and
     /// counts no longer.
-    pub(crate) fn censored(&mut self, place: ExchangePlace, exchange: &Exchange, at: Nanos) {
+    pub(crate) fn censored(
+        &mut self,
+        timeline: &Timeline,
+        place: ExchangePlace,
+        exchange: &Exchange,
+        at: Nanos,
+    ) {
         if exchange.phase == SlotPhase::Measured {
             self.recorder.censored(exchange, at);
         }
-        self.observe_end(place, exchange, Outcome::InFlightAtEnd, at);
+        self.observe_end(timeline, place, exchange, Outcome::InFlightAtEnd, at);
     }
 
     /// Takes an exchange off the wire whose socket is about to be closed, after the run.
-    pub(crate) fn abandoned(&mut self, place: ExchangePlace, exchange: &Exchange, at: Nanos) {
-        self.recorder.abandoned(exchange, at);
-        self.observe_end(place, exchange, Outcome::InFlightAtEnd, at);
+    pub(crate) fn abandoned(
+        &mut self,
+        timeline: &Timeline,
+        place: ExchangePlace,
+        exchange: &Exchange,
+        at: Nanos,
+    ) {
+        self.recorder.abandoned(timeline, exchange, at);
+        self.observe_end(timeline, place, exchange, Outcome::InFlightAtEnd, at);
     }
 
     /// Announces a connection that opened at `at`; `open` are open now.
-    pub(crate) fn connected(&mut self, conn: ConnId, took_ns: u64, open: u64, at: Nanos) {
-        self.connections.connected(&self.recorder.timeline, took_ns, open, at);
+    pub(crate) fn connected(
+        &mut self,
+        timeline: &Timeline,
+        conn: ConnId,
+        took_ns: u64,
+        open: u64,
+        at: Nanos,
+    ) {
+        self.connections.connected(timeline, took_ns, open, at);
         self.observers.connected(conn);
     }
 
     /// Announces a TLS handshake that ended at `at`.
-    pub(crate) fn secured(&mut self, took_ns: u64, at: Nanos) {
-        self.connections.secured(&self.recorder.timeline, took_ns, at);
+    pub(crate) fn secured(&mut self, timeline: &Timeline, took_ns: u64, at: Nanos) {
+        self.connections.secured(timeline, took_ns, at);
     }
 
     /// Records messages that a server sent by itself, read at `at`.
-    pub(crate) fn pushed(&mut self, messages: &[PushedMessage], at: Nanos) {
-        let timeline = &self.recorder.timeline;
+    pub(crate) fn pushed(&mut self, timeline: &Timeline, messages: &[PushedMessage], at: Nanos) {
         messages.iter().for_each(|pushed| self.connections.pushed(timeline, *pushed, at));
     }
 
@@ -221,9 +237,15 @@ impl Ledger {
         self.observers.connection_failed(conn, kind.phase);
     }
 
-    /// Returns the worker's frame at `now`, without what others know.
-    pub(crate) fn frame(&self, now: Nanos, in_flight: u64, backlog: u64) -> WorkerFrame {
-        let mut frame = self.recorder.frame(now, in_flight, backlog);
+    /// Returns the worker's frame at `now`, without what others know. The load began at `start`.
+    pub(crate) fn frame(
+        &self,
+        start: Nanos,
+        now: Nanos,
+        in_flight: u64,
+        backlog: u64,
+    ) -> WorkerFrame {
+        let mut frame = self.recorder.frame(start, now, in_flight, backlog);
         self.messages.iter().for_each(|messages| messages.add_to_frame(&mut frame));
         self.observers.add_to_frame(&mut frame);
         frame
@@ -235,25 +257,24 @@ impl Ledger {
         self,
         mut schedule: Schedule,
         shed: &ShedSlots,
-        planned: PlanFacts,
+        facts: &PlanFacts,
         phases: WorkerPhases,
         live: &WorkerLive,
     ) -> Measurements {
         let Ledger { judge, mut recorder, connections, messages, mut observers, .. } = self;
         recorder.slices.measures_messages = messages.is_some();
         let missed = recorder.take_missed();
-        let timeline = recorder.timeline;
         let left = schedule.clone();
-        let mut measurements = recorder.finish(&mut schedule, shed, planned, phases, live);
+        let mut measurements = recorder.finish(&mut schedule, shed, facts, phases, live);
         measurements.missed = missed;
         judge.into_iter().for_each(|judge| judge.finish(&mut measurements));
         connections.finish(&mut measurements);
         messages.iter().for_each(|messages| messages.finish(&mut measurements));
         let count = measurements.outcomes.never_sent;
-        let given_up_at = planned.unsent_until;
+        let given_up_at = facts.unsent_until;
         if count > 0 {
             let schedule = &left;
-            let timeline = &timeline;
+            let timeline = &facts.timeline;
             observers.never_sent(&NeverSent { schedule, shed, timeline, count, given_up_at });
         }
         observers.finish(&mut measurements);
@@ -265,6 +286,7 @@ impl Ledger {
     #[inline(never)]
     pub(crate) fn message(
         &mut self,
+        timeline: &Timeline,
         place: ExchangePlace,
         exchange: &Exchange,
         timed: TimedMessage,
@@ -272,7 +294,7 @@ impl Ledger {
         let is_own = |stamp: &Nanos| self.stamping.covers(place.conn) && *stamp <= timed.at;
         let timed = TimedMessage { stamp: timed.stamp.filter(is_own), ..timed };
         if let Some(messages) = &mut self.messages {
-            messages.received(&mut self.recorder.shares(), place, exchange, timed);
+            messages.received(&mut self.recorder.shares(timeline), place, exchange, timed);
         }
     }
 
@@ -296,6 +318,7 @@ impl Ledger {
     #[cold]
     fn observe_end(
         &mut self,
+        timeline: &Timeline,
         place: ExchangePlace,
         exchange: &Exchange,
         outcome: Outcome,
@@ -306,15 +329,16 @@ impl Ledger {
         let messages = None;
         let kernel = None;
         let completion = Completion { conn, exchange, outcome, at, messages, kernel };
-        self.observe(place, completion);
+        self.observe(timeline, place, completion);
     }
 
     /// Announces a completion to the observers, with its messages if they are measured.
     #[inline(never)]
-    fn observe(&mut self, place: ExchangePlace, mut completion: Completion) {
+    fn observe(&mut self, timeline: &Timeline, place: ExchangePlace, mut completion: Completion) {
         if let Some(messages) = &mut self.messages {
             let Completion { exchange, outcome, at, .. } = &completion;
-            let ended = messages.ended(self.recorder.shares(), place, exchange, (outcome, *at));
+            let ended =
+                messages.ended(self.recorder.shares(timeline), place, exchange, (outcome, *at));
             completion.messages = Some(ended);
         }
         self.observers.completed(&completion, self.stamping.covers(place.conn));

@@ -47,8 +47,6 @@ pub(crate) struct Recorder {
     stages: Vec<StageSpan>,
     /// Mean time between the worker's slots, in nanoseconds.
     gap_ns: u64,
-    /// Timeline of the worker; the only copy of it.
-    pub(crate) timeline: Timeline,
     /// Responses to members of M, by status code.
     status: Box<[u64; STATUS_CODES]>,
     counts: RunCounts,
@@ -133,6 +131,7 @@ struct Waited {
 /// Facts beside the schedule that decide the number of planned requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlanFacts {
+    pub(crate) timeline: Timeline,
     /// Requests that a closed loop had to measure; `None` if all of them were sent.
     pub(crate) quota: Option<u64>,
     /// True if the window ended early. Some requests may then have been sent beyond its end:
@@ -146,8 +145,7 @@ pub(crate) struct PlanFacts {
 
 impl Recorder {
     /// Returns the recorder of a worker whose slots are `gap_ns` apart on average.
-    pub(super) fn new(job: &Job, gap_ns: u64) -> Recorder {
-        let timeline = Timeline::new(&job.plan, Nanos::MAX);
+    pub(super) fn new(job: &Job, timeline: &Timeline, gap_ns: u64) -> Recorder {
         let workers = job.plan.threads;
         let extras = job.extras;
         let is_open_loop = job.plan.load.is_open_loop();
@@ -156,16 +154,15 @@ impl Recorder {
             is_open_loop,
             workers,
             gap_ns,
-            timeline,
             status: Box::new([0; STATUS_CODES]),
             counts: RunCounts::default(),
             times: Times { batch: extras.batch_times.then(Tally::new), ..Times::default() },
-            lags_by_stage: LagsByStage::new(&timeline, &stages),
+            lags_by_stage: LagsByStage::new(timeline, &stages),
             window: Window::default(),
-            slices: Slices::new(&timeline, &stages),
+            slices: Slices::new(timeline, &stages),
             stages,
-            series: Series::new(&timeline, workers),
-            departures: DepartureCounts::new(&timeline, workers, gap_ns),
+            series: Series::new(timeline, workers),
+            departures: DepartureCounts::new(timeline, workers, gap_ns),
             catch_up: CatchUp::default(),
             occupancy: OccupancyCount::default(),
             capacity: Integral::default(),
@@ -185,32 +182,31 @@ impl Recorder {
         }
     }
 
-    /// Sets the timeline once S is fixed. The counts from the time of connecting stay.
-    pub(crate) fn begin(&mut self, timeline: Timeline) {
-        self.timeline = timeline;
-        self.slices = Slices::new(&timeline, &self.stages);
-        self.lags_by_stage = LagsByStage::new(&timeline, &self.stages);
-        self.series = Series::new(&timeline, self.workers);
+    /// Begins the window of the timeline, once S is fixed. The counts from the time of connecting
+    /// stay.
+    pub(crate) fn begin(&mut self, timeline: &Timeline) {
+        self.slices = Slices::new(timeline, &self.stages);
+        self.lags_by_stage = LagsByStage::new(timeline, &self.stages);
+        self.series = Series::new(timeline, self.workers);
         if self.is_open_loop {
-            self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
+            self.departures = DepartureCounts::new(timeline, self.workers, self.gap_ns);
         }
     }
 
     /// Begins the window earlier than planned; nothing of it has been recorded yet.
-    pub(crate) fn begin_window(&mut self, timeline: Timeline) {
+    pub(crate) fn begin_window(&mut self, timeline: &Timeline) {
         self.series.rebase(timeline.t0);
-        self.timeline = timeline;
-        self.slices = Slices::new(&timeline, &self.stages);
-        self.lags_by_stage = LagsByStage::new(&timeline, &self.stages);
+        self.slices = Slices::new(timeline, &self.stages);
+        self.lags_by_stage = LagsByStage::new(timeline, &self.stages);
         if self.is_open_loop {
-            self.departures = DepartureCounts::new(&timeline, self.workers, self.gap_ns);
+            self.departures = DepartureCounts::new(timeline, self.workers, self.gap_ns);
         }
     }
 
-    /// Returns the first border of intervals at or after `at`.
-    pub(crate) fn border_from(&self, at: Nanos) -> Nanos {
-        let before_ns = self.timeline.t0.since(at);
-        self.timeline.t0.before(before_ns - before_ns % self.series.length_ns)
+    /// Returns the first border of intervals at or after `at`, which is before `t0`.
+    pub(crate) fn border_from(&self, t0: Nanos, at: Nanos) -> Nanos {
+        let before_ns = t0.since(at);
+        t0.before(before_ns - before_ns % self.series.length_ns)
     }
 
     /// Returns the number of members of M that are on the wire and unresolved.
@@ -248,11 +244,11 @@ impl Recorder {
 
     /// Counts the sending of `requests` identical requests.
     #[inline]
-    pub(super) fn sent(&mut self, exchange: &Exchange, requests: u32) {
+    pub(super) fn sent(&mut self, timeline: &Timeline, exchange: &Exchange, requests: u32) {
         let count = u64::from(requests);
         self.series.current.sent += count;
-        self.occupancy.enter(&self.timeline, exchange.sent_at, requests);
-        if self.timeline.is_in_window(exchange.sent_at) {
+        self.occupancy.enter(timeline, exchange.sent_at, requests);
+        if timeline.is_in_window(exchange.sent_at) {
             self.window.sent += count;
             self.slices.counts(exchange.sent_at).sent += count;
         }
@@ -276,11 +272,11 @@ impl Recorder {
 
     /// Counts the repeated sending of a request that the peer returned. Its slot was counted, with
     /// its lag, when it was sent first.
-    pub(super) fn resent(&mut self, exchange: &Exchange) {
+    pub(super) fn resent(&mut self, timeline: &Timeline, exchange: &Exchange) {
         self.counts.sent.resent += 1;
         self.series.current.sent += 1;
-        self.occupancy.enter(&self.timeline, exchange.sent_at, 1);
-        if self.timeline.is_in_window(exchange.sent_at) {
+        self.occupancy.enter(timeline, exchange.sent_at, 1);
+        if timeline.is_in_window(exchange.sent_at) {
             self.window.sent += 1;
             self.slices.counts(exchange.sent_at).sent += 1;
         }
@@ -324,22 +320,23 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn completed(
         &mut self,
+        timeline: &Timeline,
         exchange: &Exchange,
         outcome: Outcome,
         at: Nanos,
         exchanges: u32,
     ) {
         let count = u64::from(exchanges);
-        self.occupancy.leave(&self.timeline, exchange.sent_at, at, exchanges);
+        self.occupancy.leave(timeline, exchange.sent_at, at, exchanges);
         let response_ns = at.since(exchange.intended_at);
         match outcome {
             Outcome::Ok(_) | Outcome::BadResponse(_) => {
                 let is_ok = matches!(outcome, Outcome::Ok(_));
                 self.series.completed(is_ok, response_ns, exchanges);
                 if let Some(warmup) = &mut self.warmup {
-                    warmup.responded(at.since(self.timeline.start), response_ns, exchanges);
+                    warmup.responded(at.since(timeline.start), response_ns, exchanges);
                 }
-                if self.timeline.is_in_window(at) {
+                if timeline.is_in_window(at) {
                     let good = if is_ok { count } else { 0 };
                     self.window.completed += count;
                     self.window.good += good;
@@ -406,8 +403,8 @@ impl Recorder {
 
     /// Removes an exchange from the wire that ends without an outcome: because the sockets close,
     /// or because its request is sent again later.
-    pub(super) fn abandoned(&mut self, exchange: &Exchange, at: Nanos) {
-        self.occupancy.leave(&self.timeline, exchange.sent_at, at, 1);
+    pub(super) fn abandoned(&mut self, timeline: &Timeline, exchange: &Exchange, at: Nanos) {
+        self.occupancy.leave(timeline, exchange.sent_at, at, 1);
     }
 
     /// Records the time of a batch whose last response arrived at `at`; `exchange` is any of the
@@ -472,16 +469,16 @@ impl Recorder {
 
     /// Counts received bytes.
     #[inline]
-    pub(crate) fn received(&mut self, bytes: u64, at: Nanos) {
+    pub(crate) fn received(&mut self, timeline: &Timeline, bytes: u64, at: Nanos) {
         self.series.current.bytes_received += bytes;
-        if self.timeline.is_in_window(at) {
+        if timeline.is_in_window(at) {
             self.window.bytes_received += bytes;
         }
     }
 
     /// Records that a connection allows `now` requests at once instead of `before`.
-    pub(crate) fn capacity(&mut self, at: Nanos, before: u16, now: u16) {
-        self.capacity.change(&self.timeline, at, i64::from(now) - i64::from(before));
+    pub(crate) fn capacity(&mut self, timeline: &Timeline, at: Nanos, before: u16, now: u16) {
+        self.capacity.change(timeline, at, i64::from(now) - i64::from(before));
     }
 
     /// Adds the 1xx responses of the connections.
@@ -497,13 +494,19 @@ impl Recorder {
     /// Returns the time at which the next interval ends, or the next sample of the rate or of the
     /// warm-up is due.
     #[inline]
-    pub(crate) fn next_at(&self) -> Nanos {
+    pub(crate) fn next_at(&self, timeline: &Timeline) -> Nanos {
         let warmup = self.warmup.as_ref().map_or(Nanos::MAX, |warmup| warmup.look_at);
-        self.series.current_end().min(self.sample_at()).min(warmup)
+        self.series.current_end().min(self.sample_at(timeline)).min(warmup)
     }
 
-    /// Returns the worker's frame at `now`, without what others know.
-    pub(super) fn frame(&self, now: Nanos, in_flight: u64, backlog: u64) -> WorkerFrame {
+    /// Returns the worker's frame at `now`, without what others know. The load began at `start`.
+    pub(super) fn frame(
+        &self,
+        start: Nanos,
+        now: Nanos,
+        in_flight: u64,
+        backlog: u64,
+    ) -> WorkerFrame {
         let unwaited = &self.times.unwaited;
         let waited = &self.times.waited;
         let coarse = |times: &Tally| times.sparse(WorkerFrame::COARSENESS);
@@ -514,7 +517,7 @@ impl Recorder {
         send_lag.add(&ended);
         let sched_lags = [&unwaited.lag, &waited.sched_lag].map(|lags| lags.exact().max_ns);
         let sched_lag_max_ns = self.lags_by_stage.sum.sched_lag.exact().max_ns;
-        let frames = now.since(self.timeline.start) / FRAME_NS;
+        let frames = now.since(start) / FRAME_NS;
         let turn = frames as usize % WorkerFrame::NAME_TURNS;
         WorkerFrame {
             at: now,
@@ -529,21 +532,21 @@ impl Recorder {
     }
 
     /// Returns where messages of slots are counted.
-    pub(super) fn shares(&mut self) -> SlotShares<'_> {
-        let Recorder { timeline, series, slices, names, .. } = self;
+    pub(super) fn shares<'r>(&'r mut self, timeline: &'r Timeline) -> SlotShares<'r> {
+        let Recorder { series, slices, names, .. } = self;
         SlotShares { timeline, series, slices, names: names.as_mut() }
     }
 
     /// Returns the time at which the next sample of the rate is due.
     #[inline]
-    pub(crate) fn sample_at(&self) -> Nanos {
-        self.sampler.as_ref().map_or(Nanos::MAX, |sampler| sampler.due_at(&self.timeline))
+    pub(crate) fn sample_at(&self, timeline: &Timeline) -> Nanos {
+        self.sampler.as_ref().map_or(Nanos::MAX, |sampler| sampler.due_at(timeline))
     }
 
     /// Takes the sample that is due.
-    pub(crate) fn sample(&mut self, now: Nanos) {
+    pub(crate) fn sample(&mut self, timeline: &Timeline, now: Nanos) {
         if let Some(sampler) = &mut self.sampler {
-            sampler.take(now, &self.timeline, self.window.completed);
+            sampler.take(now, timeline, self.window.completed);
         }
     }
 }

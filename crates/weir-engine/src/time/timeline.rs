@@ -62,6 +62,11 @@ impl Timeline {
         self.drain_end = self.drain_end.min(at);
     }
 
+    /// Returns the offset of t1 from S, in nanoseconds.
+    pub(crate) fn window_end_ns(&self) -> u64 {
+        self.t1.since(self.start)
+    }
+
     /// Returns the phase of a slot intended at `at`.
     #[inline]
     pub(crate) fn phase(&self, at: Nanos) -> SlotPhase {

@@ -33,12 +33,12 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             if self.source.may_end() {
                 self.check_source(now);
             }
-            if self.stage.is_over(self.timeline(), now) {
+            if self.stage.is_over(&self.pool.shared.timeline, now) {
                 return;
             }
-            let PoolState { connections, ledger, .. } = &self.pool.shared;
+            let PoolState { timeline, connections, .. } = &self.pool.shared;
             if self.slots.sheds(&connections.counts) {
-                self.slots.shed_due(&ledger.recorder.timeline, now);
+                self.slots.shed_due(timeline, now);
             }
             let mut is_full = false;
             if self.source.same().is_some() {
@@ -68,7 +68,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let lane = &mut self.pool.lane;
         let shared = &mut self.pool.shared;
         let Some(conn) = shared.connections.ready.peek() else { return false };
-        let timeline = &shared.ledger.recorder.timeline;
+        let timeline = &shared.timeline;
         if !self.slots.admits(timeline, now, &shared.connections.counts) {
             return false;
         }
@@ -94,7 +94,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             let lane = &mut self.pool.lane;
             let shared = &mut self.pool.shared;
             let Some(conn) = shared.connections.ready.peek() else { return false };
-            let timeline = &shared.ledger.recorder.timeline;
+            let timeline = &shared.timeline;
             if !self.slots.admits(timeline, now, &shared.connections.counts) {
                 return false;
             }
@@ -152,7 +152,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     #[inline]
     pub(super) fn can_resend(&self) -> bool {
         let Some(intended_at) = self.pool.lane.next_returned() else { return false };
-        let is_in_time = intended_at < self.timeline().t1 || self.slots.has_tail;
+        let is_in_time = intended_at < self.pool.shared.timeline.t1 || self.slots.has_tail;
         is_in_time && self.stage.is_sending && !self.pool.shared.connections.ready.is_empty()
     }
 
@@ -198,7 +198,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let lane = &mut self.pool.lane;
         let shared = &mut self.pool.shared;
         let Some(conn) = self.source.next_connection(&shared.connections) else { return false };
-        let timeline = shared.ledger.recorder.timeline;
+        let timeline = shared.timeline;
         if !self.slots.admits(&timeline, now, &shared.connections.counts) {
             return false;
         }

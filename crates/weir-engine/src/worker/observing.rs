@@ -4,7 +4,7 @@
 use weir_io::{Backend, Nanos};
 
 use super::Worker;
-use crate::lane::Lane;
+use crate::lane::{Lane, PoolState};
 use crate::time::Timeline;
 
 /// Least delay between the decision that the warm-up is over and the start of the window, in
@@ -22,9 +22,10 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             return;
         }
         if let Some(t0) = self.control.window_begins_at() {
-            let start = self.timeline().start;
+            let start = self.pool.shared.timeline.start;
             let timeline = Timeline::with_window(&self.job.plan, start, t0);
-            self.pool.recorder_mut().begin_window(timeline);
+            self.pool.shared.timeline = timeline;
+            self.pool.recorder_mut().begin_window(&timeline);
             self.pool.recorder_mut().warmup = None;
         }
     }
@@ -32,7 +33,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Adds this worker's responses of the warm-up to the board; the first worker decides whether
     /// it is over. The window begins at a border of intervals that no worker has passed.
     fn settle_in(&mut self, now: Nanos) {
-        let Timeline { start, t0, .. } = *self.timeline();
+        let Timeline { start, t0, .. } = self.pool.shared.timeline;
         let Some(warmup) = &mut self.pool.shared.ledger.recorder.warmup else { return };
         if now >= t0 {
             self.pool.recorder_mut().warmup = None;
@@ -40,7 +41,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         } else if warmup.look_at <= now {
             let board = self.control.board(self.job.plan.load.warmup.span_ns);
             warmup.add_to(board, start, now);
-            let begins_at = self.pool.recorder().border_from(now.after(WINDOW_LEAD_NS));
+            let begins_at = self.pool.recorder().border_from(t0, now.after(WINDOW_LEAD_NS));
             let decides = self.live.worker == 0 && begins_at < t0;
             if decides && board.has_settled(now.since(start)) {
                 self.control.begin_window(begins_at);
@@ -51,9 +52,9 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Records the phases as they pass.
     pub(super) fn observe(&mut self, now: Nanos) {
         if self.is_exhausted(now) {
-            self.pool.recorder_mut().timeline.cut(now, 0);
+            self.pool.shared.timeline.cut(now, 0);
         }
-        let Timeline { t0, t1, .. } = *self.timeline();
+        let Timeline { t0, t1, .. } = self.pool.shared.timeline;
         if self.phases.t0_ns == 0 && now >= t0 {
             self.phases.t0_ns = now.0;
             self.pool.shared.record_open();
@@ -70,11 +71,12 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             let wall_ns = now.since(Nanos(self.phases.t0_ns));
             self.stalls.end(wall_ns, self.backend.usage(), self.waiting.seen);
         }
-        if self.pool.recorder().sample_at() <= now {
-            self.pool.recorder_mut().sample(now);
+        let PoolState { timeline, ledger, .. } = &mut self.pool.shared;
+        if ledger.recorder.sample_at(timeline) <= now {
+            ledger.recorder.sample(timeline, now);
         }
         if self.pool.recorder().series.current_end() <= now {
-            let backlog = self.slots.backlog(self.timeline(), now);
+            let backlog = self.slots.backlog(&self.pool.shared.timeline, now);
             let in_flight = self.pool.shared.connections.counts.in_flight;
             self.pool.recorder_mut().series.roll(now, in_flight, backlog, &self.live);
         }
@@ -86,7 +88,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Sends the worker's state to the program.
     #[cold]
     fn send_frame(&mut self, now: Nanos) {
-        let backlog = self.slots.backlog(self.timeline(), now);
+        let backlog = self.slots.backlog(&self.pool.shared.timeline, now);
         let mut frame = self.pool.frame(now, backlog);
         frame.busy_ns = self.backend.busy_ns();
         self.live.send_frame(frame);
@@ -97,7 +99,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     fn end_slices(&mut self, now: Nanos) {
         let slots = &self.slots;
         let in_flight = self.pool.shared.connections.counts.in_flight;
-        let timeline = *self.timeline();
+        let timeline = self.pool.shared.timeline;
         let backlog = |end: Nanos| slots.backlog(&timeline, end);
         self.pool.shared.ledger.recorder.slices.end(now, in_flight, backlog);
     }
@@ -106,7 +108,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// response for longer than a request and a connect may take together.
     fn is_exhausted(&self, now: Nanos) -> bool {
         let Some(left) = self.slots.quota else { return false };
-        let Timeline { t0, t1, .. } = *self.timeline();
+        let Timeline { t0, t1, .. } = self.pool.shared.timeline;
         if t1 <= now {
             return false;
         }
@@ -125,8 +127,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
 
     /// True if no member of M is left unsent or unresolved.
     pub(super) fn is_resolved(&self) -> bool {
-        let next = self.slots.next_at(self.timeline()).filter(|_| !self.stage.is_cut);
-        let has_unsent = next.is_some_and(|due| due < self.timeline().t1);
+        let next = self.slots.next_at(&self.pool.shared.timeline).filter(|_| !self.stage.is_cut);
+        let has_unsent = next.is_some_and(|due| due < self.pool.shared.timeline.t1);
         self.pool.recorder().unresolved() == 0 && !has_unsent
     }
 }

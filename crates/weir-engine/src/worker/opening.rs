@@ -11,7 +11,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Opens the connections that are due, after queueing further ones for slots that lack one.
     #[inline(never)]
     pub(super) fn open(&mut self, now: Nanos) {
-        let is_loading = self.stage.is_sending && !self.stage.is_over(self.timeline(), now);
+        let is_loading =
+            self.stage.is_sending && !self.stage.is_over(&self.pool.shared.timeline, now);
         if is_loading && !self.is_ready() && self.source.has_more() {
             self.pool.grow(&self.slots, now);
         }

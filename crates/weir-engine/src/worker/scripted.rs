@@ -64,7 +64,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Delays `conn`, if it is free, by the script's `delay()`. The delay counts from the return of
     /// the call, but not from before S.
     fn begin_delay(&mut self, conn: ConnId) {
-        let from = self.timeline().start;
+        let from = self.pool.shared.timeline.start;
         let opened = self.pool.shared.connections.at(conn).opened;
         let Some(script) = &mut self.source.script else { return };
         if !self.pool.shared.connections.is_idle(conn, opened) {
@@ -92,6 +92,6 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         }
         let Some(rows) = self.source.take_list_end() else { return };
         self.slots.lower_quota(self.job.requests().unwrap_or(rows), rows);
-        self.pool.recorder_mut().timeline.limit(&self.job.plan, rows);
+        self.pool.shared.timeline.limit(&self.job.plan, rows);
     }
 }

@@ -21,27 +21,28 @@ impl Recorder {
         mut self,
         schedule: &mut Schedule,
         shed: &ShedSlots,
-        PlanFacts { quota, is_cut, listed, unsent_until }: PlanFacts,
+        facts: &PlanFacts,
         mut phases: WorkerPhases,
         live: &WorkerLive,
     ) -> Measurements {
-        self.catch_up.finish(self.timeline.t0, &mut phases.usage);
+        let timeline = &facts.timeline;
+        self.catch_up.finish(timeline.t0, &mut phases.usage);
         let end = Nanos(phases.drained_ns);
         let left = schedule.clone();
-        let never = self.never_sent(schedule, shed, quota, unsent_until);
-        let planned = self.planned(schedule, quota, is_cut, never.shed);
+        let never = self.never_sent(schedule, shed, facts);
+        let planned = self.planned(schedule, facts, never.shed);
         let end_of_names = NameEnd {
             left: &left,
             shed,
-            timeline: &self.timeline.clone(),
-            end: unsent_until,
-            until_ns: self.window_offset(),
+            timeline,
+            end: facts.unsent_until,
+            until_ns: timeline.window_end_ns(),
             missing: never.ages.count(),
-            listed,
+            listed: facts.listed,
         };
         let names = self.finish_names(&end_of_names, live);
-        let slices = self.slices.finish(&self.timeline, phases.t1_ns, &never.by_slice);
-        let t1 = self.timeline.t1.min(Nanos(phases.t1_ns).max(self.timeline.t0));
+        let slices = self.slices.finish(timeline, phases.t1_ns, &never.by_slice);
+        let t1 = timeline.t1.min(Nanos(phases.t1_ns).max(timeline.t0));
         let mut response_time = self.times.response.finish();
         for slice in &slices {
             response_time.ok.add(&slice.ok);
@@ -56,8 +57,8 @@ impl Recorder {
             send_lag.censored.add(&never.ages);
         }
         let sent = self.really_sent();
-        let capacity_ns = self.capacity.finish(&self.timeline, end);
-        let occupancy = Occupancy { capacity_ns, ..self.occupancy.finish(&self.timeline, end) };
+        let capacity_ns = self.capacity.finish(timeline, end);
+        let occupancy = Occupancy { capacity_ns, ..self.occupancy.finish(timeline, end) };
         Measurements {
             planned,
             outcomes: never.added_to(self.counts.outcomes),
@@ -109,14 +110,15 @@ impl Recorder {
 
     /// Returns the number of slots of M. If the window was cut, more may have been sent than were
     /// planned up to its end, beside those that were `shed`.
-    fn planned(&self, schedule: &Schedule, quota: Option<u64>, is_cut: bool, shed: u64) -> u64 {
+    fn planned(&self, schedule: &Schedule, facts: &PlanFacts, shed: u64) -> u64 {
         let sent = self.counts.sent.measured;
         if !self.is_open_loop {
-            return quota.unwrap_or(sent).max(sent);
+            return facts.quota.unwrap_or(sent).max(sent);
         }
-        let t0_offset = self.timeline.t0.since(self.timeline.start);
-        let by_plan = schedule.planned(t0_offset, self.window_offset());
-        if is_cut { by_plan.max(sent + shed) } else { by_plan }
+        let timeline = &facts.timeline;
+        let t0_ns = timeline.t0.since(timeline.start);
+        let by_plan = schedule.planned(t0_ns, timeline.window_end_ns());
+        if facts.is_cut { by_plan.max(sent + shed) } else { by_plan }
     }
 
     /// Returns the counts of each name, and adds their slots that were never sent to the slices.
@@ -138,30 +140,26 @@ impl Recorder {
         }
     }
 
-    /// Returns the offset of t1 from S, in nanoseconds.
-    fn window_offset(&self) -> u64 {
-        self.timeline.t1.since(self.timeline.start)
-    }
-
     /// Returns the slots of M that were never sent, by bucket arithmetic. A range of slots whose
     /// ages share a bucket and a slice is one record, so that an absurd rate ends at once.
     fn never_sent(
         &mut self,
         schedule: &mut Schedule,
         shed: &ShedSlots,
-        quota: Option<u64>,
-        end: Nanos,
+        facts: &PlanFacts,
     ) -> NeverSentCounts {
+        let Timeline { start, t0, .. } = facts.timeline;
+        let end = facts.unsent_until;
         let mut never = NeverSentCounts::default();
         if !self.is_open_loop {
-            let missing = quota.map_or(0, |quota| quota.saturating_sub(self.counts.sent.measured));
-            let age = end.since(self.timeline.t0);
+            let sent = self.counts.sent.measured;
+            let missing = facts.quota.map_or(0, |quota| quota.saturating_sub(sent));
+            let age = end.since(t0);
             never.add(0, age, age, missing, u128::from(age) * u128::from(missing));
             return never;
         }
-        let Timeline { start, .. } = self.timeline;
         let end_offset = end.since(start);
-        let until = self.window_offset().min(end_offset);
+        let until = facts.timeline.window_end_ns().min(end_offset);
         let spans = |offset: u64| {
             let age = end_offset.saturating_sub(offset).min(weir_result::histogram::HIGHEST_NS);
             let bucket = weir_result::histogram::bucket_of(age);
@@ -169,7 +167,7 @@ impl Recorder {
             bucket_end.min(self.slices.end_of(start.after(offset)).since(start))
         };
         schedule.take_ranges(until, spans, |range| {
-            if start.after(range.first_ns) < self.timeline.t0 {
+            if start.after(range.first_ns) < t0 {
                 return;
             }
             let slice = self.slices.index(start.after(range.first_ns));
@@ -178,14 +176,15 @@ impl Recorder {
             let youngest = end_offset - range.last_ns;
             never.add(slice, youngest, oldest, range.slots, sum);
         });
-        self.add_shed(shed, end, &mut never);
+        self.add_shed(shed, facts, &mut never);
         never
     }
 
     /// Adds the slots of M that were shed. Their age counts up to `end`, as that of others does.
-    fn add_shed(&mut self, shed: &ShedSlots, end: Nanos, never: &mut NeverSentCounts) {
-        let Timeline { start, t0, .. } = self.timeline;
-        let until_ns = self.window_offset().min(end.since(start));
+    fn add_shed(&mut self, shed: &ShedSlots, facts: &PlanFacts, never: &mut NeverSentCounts) {
+        let Timeline { start, t0, .. } = facts.timeline;
+        let end = facts.unsent_until;
+        let until_ns = facts.timeline.window_end_ns().min(end.since(start));
         for (_, offset_ns) in shed.slots(until_ns) {
             let due = start.after(offset_ns);
             if due >= t0 {
