@@ -5,6 +5,7 @@ mod request_list;
 mod response_checks;
 mod turns;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use weir_http::{BodyBudget, MessageFormat, Prepared, ProtocolFactory};
@@ -170,6 +171,13 @@ impl Job {
         let is_streamed =
             self.list.as_ref().is_some_and(|list| matches!(list.rows, ListRows::Streamed(_)));
         self.plan.load.requests.or(is_streamed.then_some(u64::MAX))
+    }
+
+    /// Returns the source address of connection `number` of the run; `None` if the kernel chooses
+    /// it.
+    pub(crate) fn source(&self, number: u32) -> Option<IpAddr> {
+        let connection = &self.plan.connection;
+        connection.source(number)
     }
 
     /// Returns the destination of connection `number` of the run.

@@ -8,6 +8,7 @@
 mod connections;
 mod control;
 mod exchange;
+mod handler;
 mod job;
 mod lane;
 mod live;

@@ -24,7 +24,7 @@ pub(crate) struct Layers {
     /// messages, alerts, and frames of a multiplexed protocol.
     output: Vec<u8>,
     /// True if the last event took a step of a TLS handshake, which takes as long as many events.
-    pub(crate) has_stepped: bool,
+    has_stepped: bool,
     /// Decrypted bytes of the last event, or bytes to encrypt.
     pub(crate) plain: Vec<u8>,
 }
@@ -114,6 +114,12 @@ impl Layers {
         }
         plain.clear();
         Ok(())
+    }
+
+    /// True if a step of a TLS handshake was taken since the last call.
+    #[inline]
+    pub(crate) fn take_has_stepped(&mut self) -> bool {
+        std::mem::take(&mut self.has_stepped)
     }
 
     /// True if there is TLS.

@@ -1,6 +1,7 @@
 //! Limits of a worker's connections, derived from the job's plan and the script's callbacks alone.
 
 use weir_http::Interest;
+use weir_io::Nanos;
 use weir_script::Calls;
 
 use super::connection::Connection;
@@ -21,7 +22,7 @@ pub(crate) struct ConnectionLimits {
     /// Requests in flight per connection; a script's string may need more.
     pub(crate) depth: u16,
     /// Longest wait for a response, in nanoseconds.
-    pub(crate) timeout_ns: u64,
+    timeout_ns: u64,
     /// Longest wait for a connection, in nanoseconds.
     pub(crate) connect_timeout_ns: u64,
     /// True if slots have intended times of their own, and are dispatched one by one.
@@ -97,6 +98,28 @@ impl ConnectionLimits {
                 && keeps == Interest::Status
                 && !streams,
         }
+    }
+
+    /// Returns the time at which a request sent at `sent_at` is overdue.
+    #[inline]
+    pub(crate) fn overdue_at(&self, sent_at: Nanos) -> Nanos {
+        sent_at.after(self.timeout_ns)
+    }
+
+    /// Returns the time before which, and at which, a request was sent that is overdue at `now`.
+    pub(crate) fn overdue_before(&self, now: Nanos) -> Nanos {
+        now.before(self.timeout_ns)
+    }
+
+    /// Returns the longest time without a response during which one may still come: a request and
+    /// a connect together.
+    pub(crate) fn patience_ns(&self) -> u64 {
+        self.timeout_ns + self.connect_timeout_ns
+    }
+
+    /// True if all connections are opened before the load.
+    pub(crate) fn are_fixed(&self) -> bool {
+        self.initial == self.connections
     }
 
     /// Returns the state of connection `number` before it has a socket. The start of the load waits

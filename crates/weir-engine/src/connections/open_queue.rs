@@ -20,7 +20,7 @@ pub(crate) struct OpenQueue {
     /// follow the connections of `first`.
     again: VecDeque<ConnId>,
     /// Limit of the connect rate, if there is one.
-    pub(crate) pace: Option<ConnectPace>,
+    pub(super) pace: Option<ConnectPace>,
 }
 
 impl OpenQueue {
@@ -33,6 +33,16 @@ impl OpenQueue {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_empty() && self.again.is_empty()
+    }
+
+    /// True if a further socket may connect beside `connecting` others.
+    pub(crate) fn allows(&self, connecting: u32) -> bool {
+        connecting < CONNECTING_MAX || self.pace.is_some()
+    }
+
+    /// Limits the rate at which connections are opened.
+    pub(crate) fn set_pace(&mut self, pace: ConnectPace) {
+        self.pace = Some(pace);
     }
 
     /// Returns the number of connections that wait to be opened.

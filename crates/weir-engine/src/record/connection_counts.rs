@@ -2,7 +2,7 @@
 
 use weir_http::{EndReason, Multiplexed, PushedMessage, WindowWaits};
 use weir_io::Nanos;
-use weir_result::{Connections, Histogram, Measurements, Tally, TlsCounts};
+use weir_result::{Connections, FailureKind, Histogram, Measurements, Tally, TlsCounts};
 use weir_text::printable;
 
 use crate::time::Timeline;
@@ -15,7 +15,7 @@ const REASONS_MAX: usize = 32;
 /// Counts of connections and their connect times.
 #[derive(Debug)]
 pub(crate) struct ConnectionCounts {
-    pub(crate) counts: Connections,
+    counts: Connections,
     connect: ConnectTimes,
     /// Times until connections that are opened during the load were open for requests.
     grown: Tally,
@@ -69,6 +69,46 @@ impl ConnectionCounts {
     pub(crate) fn grown(&mut self, took_ns: u64) {
         self.counts.grown += 1;
         self.grown.record(took_ns);
+    }
+
+    /// Counts a connection that is there by plan, or is there again.
+    pub(crate) fn joined(&mut self) {
+        self.counts.joined += 1;
+    }
+
+    /// Counts a connection that has left by plan.
+    pub(crate) fn left(&mut self) {
+        self.counts.left += 1;
+    }
+
+    /// Counts a connection that has reached its limit of requests or age.
+    pub(crate) fn renewed(&mut self) {
+        self.counts.renewed += 1;
+    }
+
+    /// Counts an idle connection that its peer closed.
+    pub(crate) fn closed_by_peer(&mut self) {
+        self.counts.closed_by_peer += 1;
+    }
+
+    /// Counts a connection that failed.
+    pub(super) fn failed(&mut self, kind: FailureKind) {
+        *self.counts.failures.entry(kind).or_default() += 1;
+    }
+
+    /// Records the number of connections that are open at the start of the window.
+    pub(crate) fn open_at_t0(&mut self, open: u64) {
+        self.counts.open_at_t0 = open;
+    }
+
+    /// Records the number of connections that are open at the end of the load.
+    pub(crate) fn open_at_end(&mut self, open: u64) {
+        self.counts.open_at_end = open;
+    }
+
+    /// Records the number of connections that are neither open nor failed at the end of the run.
+    pub(crate) fn opening_at_end(&mut self, opening: u64) {
+        self.counts.opening_at_end = opening;
     }
 
     /// Records the opening exchange of a multiplexed protocol, after which messages are compressed

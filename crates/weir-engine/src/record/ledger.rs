@@ -27,7 +27,7 @@ use crate::time::{Schedule, ShedSlots, Timeline};
 pub(crate) struct Ledger {
     success: SuccessRule,
     /// Judge of responses in place of `success`, if there are expectations.
-    pub(crate) judge: Option<Box<Judge>>,
+    judge: Option<Box<Judge>>,
     /// Counts of exchanges.
     pub(crate) recorder: Recorder,
     pub(crate) connections: ConnectionCounts,
@@ -121,6 +121,13 @@ impl Ledger {
             self.recorder.missed(exchange, kind, exchanges);
         }
         missed.is_none()
+    }
+
+    /// True if bodies were read for the expectations since the last call, which may have taken
+    /// long.
+    #[inline]
+    pub(crate) fn take_has_read(&mut self) -> bool {
+        self.judge.as_mut().is_some_and(|judge| judge.take_has_read())
     }
 
     /// Announces the same response, `outcome`, to `exchanges` identical exchanges; if they are
@@ -233,7 +240,7 @@ impl Ledger {
 
     /// Announces a connection that failed.
     pub(crate) fn connection_failed(&mut self, conn: ConnId, kind: FailureKind) {
-        *self.connections.counts.failures.entry(kind).or_default() += 1;
+        self.connections.failed(kind);
         self.observers.connection_failed(conn, kind.phase);
     }
 

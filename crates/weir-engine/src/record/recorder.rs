@@ -22,7 +22,7 @@ use weir_result::{ErrorKind, MissKind, Outcomes, Sent, StageSpan, Tally, Window}
 
 use crate::exchange::{Exchange, Outcome, SlotPhase};
 use crate::job::{Job, Turns};
-use crate::live::{FRAME_NS, WorkerFrame};
+use crate::live::{FRAME_NS, WorkerFrame, WorkerLive};
 use crate::time::{Timeline, WarmupDetector};
 use by_name::ByName;
 use catch_up::CatchUp;
@@ -53,8 +53,8 @@ pub(crate) struct Recorder {
     times: Times,
     lags_by_stage: LagsByStage,
     window: Window,
-    pub(crate) slices: Slices,
-    pub(crate) series: Series,
+    pub(super) slices: Slices,
+    series: Series,
     departures: DepartureCounts,
     /// Requests of an open loop that late sends delayed.
     pub(crate) catch_up: CatchUp,
@@ -537,14 +537,42 @@ impl Recorder {
         SlotShares { timeline, series, slices, names: names.as_mut() }
     }
 
+    /// Returns the end of the current interval.
+    pub(crate) fn interval_end(&self) -> Nanos {
+        self.series.current_end()
+    }
+
+    /// Ends the slices and intervals that are over at `now`, and takes the sample of the rate that
+    /// is due. `in_flight` requests are on the wire, and `backlog` returns the number of slots due
+    /// and unsent at an instant. `live` receives the intervals.
+    #[inline]
+    pub(crate) fn pass_borders(
+        &mut self,
+        timeline: &Timeline,
+        now: Nanos,
+        in_flight: u64,
+        backlog: impl Fn(Nanos) -> u64,
+        live: &WorkerLive,
+    ) {
+        if self.slices.next_end() <= now {
+            self.slices.end(now, in_flight, &backlog);
+        }
+        if self.sample_at(timeline) <= now {
+            self.sample(timeline, now);
+        }
+        if self.series.current_end() <= now {
+            self.series.roll(now, in_flight, backlog(now), live);
+        }
+    }
+
     /// Returns the time at which the next sample of the rate is due.
     #[inline]
-    pub(crate) fn sample_at(&self, timeline: &Timeline) -> Nanos {
+    fn sample_at(&self, timeline: &Timeline) -> Nanos {
         self.sampler.as_ref().map_or(Nanos::MAX, |sampler| sampler.due_at(timeline))
     }
 
     /// Takes the sample that is due.
-    pub(crate) fn sample(&mut self, timeline: &Timeline, now: Nanos) {
+    fn sample(&mut self, timeline: &Timeline, now: Nanos) {
         if let Some(sampler) = &mut self.sampler {
             sampler.take(now, timeline, self.window.completed);
         }

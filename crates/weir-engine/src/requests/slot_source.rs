@@ -4,7 +4,6 @@
 use weir_io::Nanos;
 
 use super::slots::Slots;
-use crate::connections::StateCounts;
 use crate::exchange::SlotPhase;
 use crate::job::{Job, ListTurn, Turns};
 use crate::time::{Partition, Schedule, ShedSlots, Timeline};
@@ -91,17 +90,17 @@ impl SlotSource {
         }
     }
 
-    /// True if due slots are shed: as many requests are in flight as allowed.
+    /// True if due slots are shed: with `in_flight`, as many requests are in flight as allowed.
     #[inline(always)]
-    pub(crate) fn sheds(&self, counts: &StateCounts) -> bool {
-        self.shed.is_limited && counts.in_flight >= self.shed.in_flight_max
+    pub(crate) fn sheds(&self, in_flight: u64) -> bool {
+        self.shed.is_limited && in_flight >= self.shed.in_flight_max
     }
 
     /// True if a request may be sent at `now`. If as many are in flight as allowed, the slots that
     /// are due are shed.
     #[inline(always)]
-    pub(crate) fn admits(&mut self, timeline: &Timeline, now: Nanos, counts: &StateCounts) -> bool {
-        if self.sheds(counts) {
+    pub(crate) fn admits(&mut self, timeline: &Timeline, now: Nanos, in_flight: u64) -> bool {
+        if self.sheds(in_flight) {
             self.shed_due(timeline, now);
             return false;
         }
