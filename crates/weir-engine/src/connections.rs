@@ -23,7 +23,7 @@ use deadlines::Deadlines;
 use delays::Delays;
 use growth::Growth;
 pub(crate) use layers::{Decrypted, LayerStep, Layers};
-pub(crate) use limits::ConnectionLimits;
+pub(crate) use limits::{ConnectionLimits, Refill};
 use open_queue::OpenQueue;
 use ready_queue::ReadyQueue;
 use renewal::Renewal;
@@ -82,10 +82,16 @@ pub(crate) enum ScriptEvent {
 }
 
 impl Connections {
-    /// Returns the connections of a worker of `job` that owns `partition`; none is open yet.
-    pub(crate) fn new(job: &Job, limits: ConnectionLimits, partition: Partition) -> Connections {
+    /// Returns the connections of a worker of `job` that owns `partition`; none is open yet. A script
+    /// may delay the requests on them if it `has_delays`.
+    pub(crate) fn new(
+        job: &Job,
+        limits: ConnectionLimits,
+        partition: Partition,
+        has_delays: bool,
+    ) -> Connections {
         let connections = limits.connections;
-        let delayed = if limits.delays { connections } else { 0 };
+        let delayed = if has_delays { connections } else { 0 };
         let presence = Presence::new(&job.plan, partition);
         Connections {
             limits,
@@ -250,7 +256,7 @@ impl Connections {
         self.counts.connecting -= 1;
         self.counts.open += 1;
         self.resolve(conn);
-        if self.limits.batches {
+        if self.limits.refill == Refill::Batch {
             self.note(ScriptEvent::Opened(conn));
         }
         self.deadlines.arm(conn, self.retires_at(conn));
@@ -260,7 +266,7 @@ impl Connections {
     /// its delay if the script sets one.
     #[inline]
     pub(crate) fn free(&mut self, conn: ConnId, load: u16) {
-        match self.limits.delays {
+        match self.delays.are_possible() {
             true => self.note(ScriptEvent::Freed(conn)),
             false => self.ready.place(conn, load),
         }
@@ -273,11 +279,11 @@ impl Connections {
         connection.load += requests;
         connection.unsent += requests;
         self.counts.in_flight += u64::from(requests);
-        match capacity {
-            0 => self.ready.remove(conn),
-            _ if self.limits.batches => self.ready.remove(conn),
-            _ if self.limits.fill => {}
-            _ => self.ready.place(conn, connection.load),
+        match self.limits.refill {
+            _ if capacity == 0 => self.ready.remove(conn),
+            Refill::Batch => self.ready.remove(conn),
+            Refill::Half => {}
+            Refill::One => self.ready.place(conn, connection.load),
         }
         self.deadlines.arm(conn, self.limits.overdue_at(now));
     }
@@ -364,6 +370,11 @@ impl Connections {
         self.script_events.push(event);
     }
 
+    /// Makes `conn`, which is idle, available for a request without a delay.
+    pub(crate) fn free_again(&mut self, conn: ConnId) {
+        self.ready.place(conn, 0);
+    }
+
     /// Delays the next request on `conn` until `until`.
     pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
         if self.at(conn).state == SocketState::Open {
@@ -383,7 +394,7 @@ impl Connections {
     /// Ends the delays that are over at `now`. Returns true if there were any.
     #[inline]
     pub(crate) fn end_delays(&mut self, now: Nanos) -> bool {
-        self.limits.delays && self.end_due_delays(now)
+        self.delays.are_possible() && self.end_due_delays(now)
     }
 
     #[inline(never)]

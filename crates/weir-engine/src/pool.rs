@@ -2,6 +2,8 @@
 //! the pool and its lane works on it. This room may call connections, the record, requests and time.
 //! It handles no events and has no protocol.
 
+mod response_needs;
+
 use weir_io::{ConnId, Nanos, SocketOptions};
 use weir_result::{ErrorKind, FailureCause};
 
@@ -12,6 +14,7 @@ use crate::record::{Ledger, Recorder};
 use crate::requests::{Demand, SlotSource};
 use crate::time::{ConnectPace, Timeline};
 use crate::tls;
+pub(crate) use response_needs::ResponseNeeds;
 
 /// The connections of one worker.
 #[derive(Debug)]
@@ -22,6 +25,7 @@ pub(crate) struct ConnectionPool {
     pub(crate) connections: Connections,
     pub(crate) layers: Layers,
     pub(crate) ledger: Ledger,
+    pub(crate) needs: ResponseNeeds,
     /// Kernel receive stamp of the current event's bytes.
     pub(crate) received_at: Option<Nanos>,
     /// Reason of the last failure that a lane reported, which fits in no register.
@@ -35,12 +39,14 @@ impl ConnectionPool {
         timeline: Timeline,
         connections: Connections,
         ledger: Ledger,
+        needs: ResponseNeeds,
     ) -> ConnectionPool {
         ConnectionPool {
             layers: Layers::new(job, connections.limits.connections),
             timeline,
             connections,
             ledger,
+            needs,
             received_at: None,
             fault: (ErrorKind::Protocol(""), FailureCause::Protocol("")),
         }
@@ -103,7 +109,7 @@ impl ConnectionPool {
     pub(crate) fn socket_options(&self, conn: ConnId) -> SocketOptions {
         SocketOptions {
             stamps: self.ledger.stamping.request(conn),
-            discard: self.connections.limits.discard,
+            discard: self.needs.discards,
             source: None,
         }
     }

@@ -13,7 +13,7 @@ mod thread_stalls;
 
 use std::{io, mem};
 
-use weir_http::{Interest, ProtocolFactory};
+use weir_http::ProtocolFactory;
 use weir_io::{Backend, Close, ConnId, Nanos, TcpTally, WaitPolicy};
 use weir_result::{Measurements, TcpUsage, WorkerPhases, WorkerUsage};
 
@@ -23,7 +23,7 @@ use crate::handler::{Action, Handler};
 use crate::job::Job;
 use crate::lane::{Http1Lane, Lane, StreamLane};
 use crate::live::{LiveSender, WorkerLive};
-use crate::pool::ConnectionPool;
+use crate::pool::{ConnectionPool, ResponseNeeds};
 use crate::record::{Ledger, PlanFacts, Stamping};
 use crate::requests::{RequestForm, RequestSource, RowFeed, Script, SlotSource};
 use crate::time::{ConnectPace, Timeline};
@@ -91,9 +91,7 @@ pub(crate) fn run_with<B: Backend>(
             Worker::new(job, number, control, backend, live, input, Http1Lane::new).run()
         }
         ProtocolFactory::Multiplexed(factory) => {
-            let lane = |job: &Job, connections: &mut Connections| {
-                StreamLane::new(factory, job, connections)
-            };
+            let lane = |job: &Job, pool: &mut ConnectionPool| StreamLane::new(factory, job, pool);
             Worker::new(job, number, control, backend, live, input, lane).run()
         }
     }
@@ -127,38 +125,35 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         mut backend: B,
         live: Option<LiveSender>,
         WorkerInput { script, feed }: WorkerInput<'a>,
-        lane: impl FnOnce(&Job, &mut Connections) -> L,
+        lane: impl FnOnce(&Job, &mut ConnectionPool) -> L,
     ) -> Worker<'a, B, L> {
+        let streams = L::Request::STREAMS;
         let script = script.map(|state| {
-            let scheme = L::Request::STREAMS.then(|| job.scheme());
+            let scheme = streams.then(|| job.scheme());
             Script::new(state, number, job.own_connections_max(number), control, scheme)
         });
-        let limits = ConnectionLimits::new(
-            job,
-            number,
-            script.as_ref().map(|script| script.calls),
-            L::Request::STREAMS,
-        );
+        let calls = script.as_ref().map(|script| &script.calls);
+        let has_delays = calls.is_some_and(|calls| calls.delay);
+        let needs = ResponseNeeds::new(job, calls, streams);
+        let limits = ConnectionLimits::new(job, number, calls, needs.keeps, streams);
         let partition = job.partition(number);
         let slots = SlotSource::new(job, partition);
-        let mut connections = Connections::new(job, limits, partition);
-        let has_several_streams = L::Request::STREAMS && limits.depth > 1;
-        let stamping = Stamping::new(&job.plan, limits.connections, has_several_streams);
+        let connections = Connections::new(job, limits, partition, has_delays);
+        let stamping = Stamping::new(&job.plan, limits.connections, streams && limits.depth > 1);
         let timeline = Timeline::new(&job.plan, Nanos::MAX);
         let gap_ns = slots.schedule.gap_ns();
         let ledger = Ledger::new(job, number, &timeline, limits.initial, gap_ns, stamping);
-        let lane = lane(job, &mut connections);
+        let mut pool = ConnectionPool::new(job, timeline, connections, ledger, needs);
+        let lane = lane(job, &mut pool);
         Worker {
             turn: LoopTurn {
                 now: Nanos::ZERO,
                 woken_at: Nanos::MAX,
-                has_pending: script.is_some()
-                    || job.opens_in_steps()
-                    || limits.keeps == Interest::Body,
+                has_pending: script.is_some() || job.opens_in_steps() || needs.keep_bodies(),
             },
             source: RequestSource::new(job, script, feed, &mut backend),
             slots,
-            pool: ConnectionPool::new(job, timeline, connections, ledger),
+            pool,
             handler: Handler { lane },
             live: WorkerLive::new(number, live),
             phases: WorkerPhases {
@@ -239,7 +234,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.phases.connect_ns = now.0;
         // Taken by a run without a connect rate too: the first worker's time counts for all.
         let begun_at = self.control.begin_connecting(now);
-        if let Some(rate) = self.job.plan.connection.rate {
+        let plan = &self.job.plan;
+        if let Some(rate) = plan.connection.rate {
             // The slots of all workers count from the time at which the first of them began.
             let pace = ConnectPace::new(rate, self.job.partition(self.live.worker), begun_at);
             self.pool.pace(pace);
@@ -251,7 +247,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                 has_arrived = true;
                 self.phases.connected_ns = now.0;
                 let is_open = self.pool.connections.open() > 0;
-                let needs_none = self.job.plan.load.connections.first() == 0;
+                let needs_none = plan.load.connections.first() == 0;
                 let can_begin = is_open || needs_none || !self.job.ending.needs_connection;
                 self.control.arrive(now, can_begin);
             }

@@ -21,6 +21,12 @@ impl Delays {
         Delays { until, deadlines: Deadlines::new(connections) }
     }
 
+    /// True if a script may delay connections.
+    #[inline(always)]
+    pub(super) fn are_possible(&self) -> bool {
+        !self.until.is_empty()
+    }
+
     /// Returns a lower bound of the end of the next delay.
     pub(super) fn next(&self) -> Nanos {
         self.deadlines.next()

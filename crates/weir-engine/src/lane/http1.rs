@@ -11,7 +11,7 @@ use weir_result::ErrorKind;
 use super::http1_slots::Http1Slots;
 use super::http1_unsent::UnsentRequests;
 use super::{After, Lane, StringRoom, meets};
-use crate::connections::{ConnectionLimits, Connections, NO_SLOT, ScriptEvent, SocketState};
+use crate::connections::{Connections, NO_SLOT, Refill, ScriptEvent, SocketState};
 use crate::exchange::{Exchange, ExchangePlace, KernelTimes, Outcome, Response, take_oldest};
 use crate::job::Job;
 use crate::pool::ConnectionPool;
@@ -161,7 +161,7 @@ impl Lane for Http1Lane {
     #[inline]
     fn room(&self, pool: &ConnectionPool, conn: ConnId, request: &Repeated) -> u16 {
         let Connections { limits, renewal, .. } = &pool.connections;
-        if !limits.fill || limits.batches || request.traits.closes || renewal.counts_requests() {
+        if limits.refill != Refill::Half || request.traits.closes || renewal.counts_requests() {
             return 1;
         }
         self.depth - pool.connections.at(conn).load
@@ -276,11 +276,12 @@ impl Lane for Http1Lane {
 
 impl Http1Lane {
     /// Returns the lane of a worker of `job` with these connections.
-    pub(crate) fn new(job: &Job, connections: &mut Connections) -> Http1Lane {
+    pub(crate) fn new(job: &Job, pool: &mut ConnectionPool) -> Http1Lane {
+        let connections = &mut pool.connections;
         let limits = connections.limits;
         let budget = job.body_budget.clone();
         let format = job.messages.as_ref().and_then(|rules| rules.format.clone());
-        let mut slots = Http1Slots::new(limits.depth, limits.keeps, format, budget);
+        let mut slots = Http1Slots::new(limits.depth, pool.needs.keeps, format, budget);
         if !limits.leases {
             connections.all().for_each(|conn| connections.at_mut(conn).slot = slots.lease(conn));
         }
@@ -380,7 +381,7 @@ impl Http1Lane {
         at: Nanos,
         read: Result<(), ProtocolError>,
     ) -> After {
-        if pool.connections.limits.messages {
+        if pool.needs.messages {
             self.note_messages(pool, conn, at);
         }
         let closes = self.settle(pool, conn, at);
@@ -396,7 +397,7 @@ impl Http1Lane {
             pool.connections.await_close(conn, at.after(CLOSING_NS));
         } else if connection.state == SocketState::Retiring && connection.load == 0 {
             return After::Drained;
-        } else if pool.connections.limits.discard {
+        } else if pool.needs.discards {
             let bytes = own.protocol.discardable();
             if bytes >= DISCARD_MIN_BYTES {
                 return After::Discard(bytes);
@@ -415,10 +416,10 @@ impl Http1Lane {
         if self.responses.is_empty() {
             return false;
         }
-        if pool.connections.limits.shows.is_some() {
+        if pool.needs.shows.is_some() {
             self.note_responses(&mut pool.connections, conn);
         }
-        match pool.connections.limits.checks {
+        match pool.needs.checks {
             false => self.settle_all::<false>(pool, conn, at),
             true => self.settle_all::<true>(pool, conn, at),
         }
@@ -433,7 +434,7 @@ impl Http1Lane {
         conn: ConnId,
         at: Nanos,
     ) -> bool {
-        let ConnectionPool { timeline, connections, ledger, .. } = pool;
+        let ConnectionPool { timeline, connections, ledger, needs, .. } = pool;
         let is_observed = ledger.observes(conn);
         if is_observed {
             let load = connections.at(conn).load;
@@ -441,10 +442,10 @@ impl Http1Lane {
             let is_stamped = ledger.stamping.covers(conn);
             self.take_stamps(is_stamped, pool.received_at, transmitted_at, load);
         }
-        let ConnectionLimits { fill, batches, keeps, .. } = connections.limits;
+        let refill = connections.limits.refill;
         let connection = connections.at_mut(conn);
         let (own, exchanges) = self.slots.parts(connection.slot);
-        if connection.load == self.depth || batches {
+        if connection.load == self.depth || refill == Refill::Batch {
             connection.freed_at = at;
         }
         let mut closes = false;
@@ -471,7 +472,9 @@ impl Http1Lane {
                 let kept = || own.protocol.response(nth);
                 let is_ok = match CHECKS {
                     false => ledger.accepts(event.status),
-                    true => meets(ledger, place, (&exchange, alike), (keeps, event.status), kept),
+                    true => {
+                        meets(ledger, place, (&exchange, alike), (needs.keeps, event.status), kept)
+                    }
                 };
                 let outcome = Outcome::of(response, is_ok);
                 ledger.responded(timeline, &exchange, alike as u32, outcome, at, observed);
@@ -488,13 +491,15 @@ impl Http1Lane {
         let load = connection.load;
         connections.ended(ended_exchanges);
         connections.alive(at);
-        let takes_more = match (batches, fill) {
-            (true, _) => load == 0,
-            (_, true) => load <= self.depth / 2,
-            _ => true,
+        let free_load = match refill {
+            Refill::One => Some(load),
+            Refill::Half => (load <= self.depth / 2).then_some(0),
+            Refill::Batch => (load == 0).then_some(0),
         };
-        if state == SocketState::Open && takes_more {
-            connections.free(conn, if fill { 0 } else { load });
+        if state == SocketState::Open
+            && let Some(load) = free_load
+        {
+            connections.free(conn, load);
         }
         closes
     }

@@ -12,7 +12,7 @@ use weir_io::{Backend, ConnId, Nanos};
 use weir_result::ErrorKind;
 
 use super::{After, Lane, StringRoom, meets};
-use crate::connections::{Connections, ScriptEvent, SocketState};
+use crate::connections::{Connections, Refill, ScriptEvent, SocketState};
 use crate::exchange::{Exchange, ExchangePlace, KernelTimes, Outcome, Response, take_oldest};
 use crate::job::Job;
 use crate::pool::ConnectionPool;
@@ -28,6 +28,9 @@ const RESENDS_MAX: u8 = 3;
 pub(crate) struct StreamLane {
     /// Streams of a connection at most.
     depth: u16,
+    /// True if a connection is filled in one go, in a closed loop without batches. One send then
+    /// carries the requests, and a server that reads requests together answers them together.
+    fills: bool,
     /// State of each connection.
     connections: Vec<StreamConnection>,
     /// Requests in flight: `depth` for each connection, by request id.
@@ -94,10 +97,10 @@ impl Lane for StreamLane {
     ) -> After {
         pool.ledger.recorder.received(&pool.timeline, bytes.len() as u64, at);
         let read = self.connections[conn.index()].protocol.receive(bytes, at.0, &mut self.events);
-        if pool.connections.limits.messages {
+        if pool.needs.messages {
             self.note_messages(pool, conn, at);
         }
-        if pool.connections.limits.pushes {
+        if pool.needs.pushes {
             let pushed = self.connections[conn.index()].protocol.pushed();
             pool.ledger.pushed(&pool.timeline, pushed, at);
         }
@@ -156,14 +159,11 @@ impl Lane for StreamLane {
         self.connections[conn.index()].protocol.goaway().is_some()
     }
 
-    /// In a closed loop a connection is filled in one go: one send carries the requests, and a
-    /// server that reads requests together answers them together.
     fn room(&self, pool: &ConnectionPool, conn: ConnId, _request: &Arc<Request>) -> u16 {
-        let Connections { limits, renewal, .. } = &pool.connections;
-        if limits.is_open_loop || limits.batches {
+        if !self.fills {
             return 1;
         }
-        let room = self.capacity(conn).min(renewal.left(conn));
+        let room = self.capacity(conn).min(pool.connections.renewal.left(conn));
         u16::try_from(room).unwrap_or(u16::MAX).max(1)
     }
 
@@ -280,12 +280,13 @@ impl StreamLane {
     pub(crate) fn new(
         factory: &MultiplexedFactory,
         job: &Job,
-        connections: &Connections,
+        pool: &ConnectionPool,
     ) -> StreamLane {
+        let ConnectionPool { connections, needs, .. } = pool;
         let limits = &connections.limits;
         let connection = |_| {
             let mut protocol = factory.make(limits.depth);
-            protocol.set_interest(limits.keeps, &job.body_budget);
+            protocol.set_interest(needs.keeps, &job.body_budget);
             let rules = job.expectations.as_ref().and_then(|checks| checks.call_rules());
             rules.iter().for_each(|rules| protocol.set_calls(*rules));
             let format = job.messages.as_ref().and_then(|rules| rules.format.as_ref());
@@ -296,6 +297,7 @@ impl StreamLane {
         let streams = connections.len() * usize::from(limits.depth);
         StreamLane {
             depth: limits.depth,
+            fills: !job.plan.load.is_open_loop() && limits.refill != Refill::Batch,
             connections,
             exchanges: vec![Exchange::NONE; streams],
             streams: vec![None; streams],
@@ -396,7 +398,7 @@ impl StreamLane {
         let load = connections.at(conn).load;
         match state {
             SocketState::Retiring if load == 0 => return After::Drained,
-            SocketState::Open if connections.limits.batches => {
+            SocketState::Open if connections.limits.refill == Refill::Batch => {
                 if capacity == 0 {
                     connections.ready.remove(conn);
                     own.is_taken = true;
@@ -447,10 +449,10 @@ impl StreamLane {
                     }
                 }
                 StreamEventKind::Response { status } => {
-                    if pool.connections.limits.shows.is_some() {
+                    if pool.needs.shows.is_some() {
                         pool.connections.note(ScriptEvent::Responded { conn, nth, status });
                     }
-                    let is_ok = match pool.connections.limits.checks {
+                    let is_ok = match pool.needs.checks {
                         true => self.meets(pool, ExchangePlace { conn, id }, (nth, status)),
                         false => pool.ledger.accepts(status),
                     };
@@ -492,7 +494,7 @@ impl StreamLane {
     ) -> bool {
         let exchange = *self.stream(place.conn, place.id).0;
         let kept = || self.connections[place.conn.index()].protocol.response(nth);
-        let keeps = pool.connections.limits.keeps;
+        let keeps = pool.needs.keeps;
         meets(&mut pool.ledger, place, (&exchange, 1), (keeps, status), kept)
     }
 

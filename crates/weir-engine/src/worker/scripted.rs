@@ -26,7 +26,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         for event in events.drain(..) {
             self.report(event);
         }
-        if self.pool.connections.limits.keeps == Interest::Body {
+        if self.pool.needs.keep_bodies() {
             self.handler.lane.forget_responses(&self.pool, conn);
         }
         *self.pool.script_events() = events;
@@ -41,7 +41,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             ScriptEvent::Responded { conn, nth, status } => {
                 let lane = &self.handler.lane;
                 let pool = &self.pool;
-                let is_shown = pool.connections.limits.shows != Some(Interest::Status);
+                let is_shown = pool.needs.shows != Some(Interest::Status);
                 let response = is_shown.then(|| lane.response(pool, conn, nth));
                 script.response(conn, status, response, &mut self.backend);
             }
@@ -53,7 +53,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
 
     /// Delays the open connections from S on, if the script has a `delay()`.
     pub(super) fn begin_delays(&mut self) {
-        if self.pool.connections.limits.delays {
+        if self.source.script.as_ref().is_some_and(|script| script.calls.delay) {
             for conn in self.pool.connections.all() {
                 self.begin_delay(conn);
             }
@@ -70,7 +70,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             return;
         }
         match script.delay(conn, &mut self.backend) {
-            0 => self.pool.connections.ready.place(conn, 0),
+            0 => self.pool.connections.free_again(conn),
             delay_ns => {
                 let until = from.max(script.left_at).after(delay_ns);
                 self.pool.connections.rest(conn, until);
