@@ -82,8 +82,8 @@ pub(crate) enum ScriptEvent {
 }
 
 impl Connections {
-    /// Returns the connections of a worker of `job` that owns `partition`; none is open yet. A script
-    /// may delay the requests on them if it `has_delays`.
+    /// Returns the connections of a worker of `job` that owns `partition`; none is open yet. Its
+    /// script delays requests if it `has_delays`.
     pub(crate) fn new(
         job: &Job,
         limits: ConnectionLimits,

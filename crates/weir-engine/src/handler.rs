@@ -1,6 +1,7 @@
 //! The way of events to the lane: takes in the events of sockets and timers, passes bytes through
 //! the layers to the lane, and returns an [`Action`] for the worker to apply to the socket. This
-//! room may call the lane, the pool and all that they may call. It neither sleeps nor reads a clock.
+//! room may call the lane, the pool and all that they may call. It neither sleeps nor reads a
+//! clock.
 
 mod ending;
 mod opening;

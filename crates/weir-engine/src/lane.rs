@@ -4,8 +4,8 @@
 //! protocol each request is a stream of its own. A run chooses one of the two, as it chooses its
 //! backend, so that no request asks which it is. A lane holds the protocols and the requests in
 //! flight. It neither opens nor closes sockets: it says what has become of a connection
-//! ([`After`]), and the [handler](crate::handler) acts on it. This room may call connections, the record,
-//! and the requests that it sends.
+//! ([`After`]), and the [handler](crate::handler) acts on it. This room may call connections, the
+//! record, and the requests that it sends.
 
 mod http1;
 mod http1_slots;

@@ -1,6 +1,6 @@
 //! The connections of one worker, their layers and their record, without the lane. The worker owns
-//! the pool and its lane works on it. This room may call connections, the record, requests and time.
-//! It handles no events and has no protocol.
+//! the pool and its lane works on it. This room may call connections, the record, requests and
+//! time. It handles no events and has no protocol.
 
 mod response_needs;
 

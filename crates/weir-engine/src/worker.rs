@@ -279,7 +279,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             self.pool.recorder_mut().keep_names();
         }
         self.live.begin(timeline.start);
-        self.begin_delays();
+        if self.source.script.as_ref().is_some_and(|script| script.calls.delay) {
+            self.pool.connections.all().for_each(|conn| self.begin_delay(conn));
+        }
     }
 
     /// Runs the warm-up, the window, and the drain as long as the load continues in it.

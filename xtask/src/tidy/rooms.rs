@@ -2,6 +2,8 @@
 //! a room uses only those that follow it. Names are followed to the files that define them, as for
 //! circles.
 
+use std::collections::BTreeSet;
+
 use super::finding::Finding;
 use crate::source::{Crate, Module, Room, Tree, crates};
 
@@ -25,7 +27,7 @@ fn rooms(text: &str) -> Vec<&str> {
     rows.filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect()
 }
 
-/// Finds uses of a room by one below it, and rooms that the table lacks.
+/// Finds uses of a room by one below it, the first of each two, and rooms that the table lacks.
 fn findings(within: &Crate, order: &[&str]) -> Vec<Finding> {
     let place = |room: &str| order.iter().position(|listed| *listed == room);
     let root = root(within);
@@ -36,9 +38,11 @@ fn findings(within: &Crate, order: &[&str]) -> Vec<Finding> {
             Finding::new(&root.file.path, *line, "room", advice)
         })
         .collect();
+    let mut seen = BTreeSet::new();
     for mention in within.rooms.keys().flat_map(|from| within.mentions(from)) {
         let (Some(from), Some(to)) = (mention.from.first(), mention.to.first()) else { continue };
-        if from != to && place(from) > place(to) {
+        let is_upward = place(to).is_some_and(|to| place(from).is_some_and(|from| from > to));
+        if is_upward && seen.insert((from, mention.to[0].clone())) {
             let name = mention.name;
             let advice = format!("`{from}` uses `{name}` of `{to}`, which is above it in {PAGE}");
             let path = &within.rooms[mention.from].file.path;

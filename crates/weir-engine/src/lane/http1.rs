@@ -442,10 +442,10 @@ impl Http1Lane {
             let is_stamped = ledger.stamping.covers(conn);
             self.take_stamps(is_stamped, pool.received_at, transmitted_at, load);
         }
-        let refill = connections.limits.refill;
+        let takes_batches = connections.limits.refill == Refill::Batch;
         let connection = connections.at_mut(conn);
         let (own, exchanges) = self.slots.parts(connection.slot);
-        if connection.load == self.depth || refill == Refill::Batch {
+        if connection.load == self.depth || takes_batches {
             connection.freed_at = at;
         }
         let mut closes = false;
@@ -487,21 +487,25 @@ impl Http1Lane {
             closes |= event.closes;
         }
         connection.responded();
-        let state = connection.state;
-        let load = connection.load;
         connections.ended(ended_exchanges);
         connections.alive(at);
-        let free_load = match refill {
-            Refill::One => Some(load),
-            Refill::Half => (load <= self.depth / 2).then_some(0),
-            Refill::Batch => (load == 0).then_some(0),
-        };
-        if state == SocketState::Open
-            && let Some(load) = free_load
-        {
-            connections.free(conn, load);
-        }
+        self.refill(connections, conn);
         closes
+    }
+
+    /// Makes `conn` available again after responses, if it takes further requests.
+    #[inline(always)]
+    fn refill(&self, connections: &mut Connections, conn: ConnId) {
+        let connection = connections.at(conn);
+        let load = connection.load;
+        let is_open = connection.state == SocketState::Open;
+        match connections.limits.refill {
+            _ if !is_open => {}
+            Refill::One => connections.free(conn, load),
+            Refill::Half if load <= self.depth / 2 => connections.free(conn, 0),
+            Refill::Batch if load == 0 => connections.free(conn, 0),
+            Refill::Half | Refill::Batch => {}
+        }
     }
 
     /// Announces the messages of the current event. Without pipelining they are of the only request

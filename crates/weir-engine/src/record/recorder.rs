@@ -10,10 +10,12 @@ mod failures;
 mod finish;
 mod lags_by_stage;
 mod occupancy;
+mod plan_facts;
 mod sampler;
 mod series;
 mod slices;
 mod slot_shares;
+mod times;
 
 use std::collections::BTreeMap;
 
@@ -21,19 +23,21 @@ use weir_io::Nanos;
 use weir_result::{ErrorKind, MissKind, Outcomes, Sent, StageSpan, Tally, Window};
 
 use crate::exchange::{Exchange, Outcome, SlotPhase};
-use crate::job::{Job, Turns};
+use crate::job::Job;
 use crate::live::{FRAME_NS, WorkerFrame, WorkerLive};
 use crate::time::{Timeline, WarmupDetector};
 use by_name::ByName;
 use catch_up::CatchUp;
 use departures::DepartureCounts;
-use failures::Failures;
-use lags_by_stage::{LagTallies, LagsByStage};
+use failures::count_failure;
+use lags_by_stage::LagsByStage;
 use occupancy::{Integral, OccupancyCount};
+pub(crate) use plan_facts::PlanFacts;
 use sampler::Sampler;
 use series::Series;
 use slices::Slices;
 pub(super) use slot_shares::SlotShares;
+use times::Times;
 
 /// Status codes counted one by one; HTTP has only three-digit codes.
 const STATUS_CODES: usize = 1000;
@@ -84,63 +88,6 @@ struct RunCounts {
     overdue: u64,
     interim_responses: u64,
     event_streams: bool,
-}
-
-/// Times of the members of M.
-#[derive(Debug, Default)]
-struct Times {
-    response: Failures,
-    service: Failures,
-    unwaited: Unwaited,
-    waited: Waited,
-    first_byte: Tally,
-    /// Time until the last response of each batch (`Te − T0`), if the report needs it.
-    batch: Option<Tally>,
-}
-
-impl Times {
-    /// Returns the tallies that lags are recorded in.
-    fn lags(&mut self) -> LagTallies<'_> {
-        LagTallies {
-            unwaited: &mut self.unwaited.lag,
-            waited_send: &mut self.waited.send_lag,
-            waited_sched: &mut self.waited.sched_lag,
-        }
-    }
-}
-
-/// Slots of an open loop that found a free connection. All of their lag is the client's, and their
-/// response time without it is the service time.
-#[derive(Debug, Default)]
-struct Unwaited {
-    lag: Tally,
-    service_ok: Tally,
-}
-
-/// Slots that waited for a connection: their lag, its two parts, and their times.
-#[derive(Debug, Default)]
-struct Waited {
-    send_lag: Tally,
-    sched_lag: Tally,
-    connection_wait: Tally,
-    service_ok: Tally,
-    /// Response time without the scheduling lag (`Te − T0 − sched_lag`).
-    unlagged_ok: Tally,
-}
-
-/// Facts beside the schedule that decide the number of planned requests.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PlanFacts {
-    pub(crate) timeline: Timeline,
-    /// Requests that a closed loop had to measure; `None` if all of them were sent.
-    pub(crate) quota: Option<u64>,
-    /// True if the window ended early. Some requests may then have been sent beyond its end:
-    /// requests of one string leave before their slots, and a busy worker detects the end late.
-    pub(crate) is_cut: bool,
-    /// The worker's turns of a list in a closed loop, and the number of those that it took.
-    pub(crate) listed: (Turns, u64),
-    /// End of sending: the age of a slot that was never sent counts up to here.
-    pub(crate) unsent_until: Nanos,
 }
 
 impl Recorder {
@@ -221,8 +168,7 @@ impl Recorder {
 
     /// Returns the longest service time of a response so far.
     pub(crate) fn service_max_ns(&self) -> u64 {
-        let Times { unwaited, waited, .. } = &self.times;
-        unwaited.service_ok.exact().max_ns.max(waited.service_ok.exact().max_ns)
+        self.times.service_max_ns()
     }
 
     /// Counts the expectation that the response to `exchanges` identical exchanges missed. They end
@@ -297,21 +243,14 @@ impl Recorder {
         }
     }
 
-    /// Records the request's send lag, split into `connection_wait` and `sched_lag`.
+    /// Records the request's send lag.
     #[inline]
     fn lag(&mut self, exchange: &Exchange) {
         if exchange.intended_at >= self.lags_by_stage.ends_at {
             self.lags_by_stage.end_before(exchange.intended_at, self.times.lags());
         }
-        let wait = exchange.connection_wait();
         let sched_lag = exchange.sched_lag();
-        if wait == 0 {
-            self.times.unwaited.lag.record(sched_lag);
-        } else {
-            self.times.waited.send_lag.record(exchange.sent_at.since(exchange.intended_at));
-            self.times.waited.sched_lag.record(sched_lag);
-            self.times.waited.connection_wait.record(wait);
-        }
+        self.times.lag(exchange, sched_lag);
         self.departures.count(exchange, sched_lag);
         self.catch_up.sent(exchange, sched_lag, 1);
     }
@@ -376,12 +315,8 @@ impl Recorder {
             response_ok.record_times(response_ns, times);
             let first_byte_ns = response.first_byte_at.since(exchange.sent_at);
             self.times.first_byte.record_times(first_byte_ns, times);
-            if self.is_open_loop && exchange.connection_wait() == 0 {
-                self.times.unwaited.service_ok.record_times(service_ns, times);
-            } else if self.is_open_loop {
-                let unlagged_ns = response_ns - exchange.sched_lag();
-                self.times.waited.service_ok.record_times(service_ns, times);
-                self.times.waited.unlagged_ok.record_times(unlagged_ns, times);
+            if self.is_open_loop {
+                self.times.ok(exchange, response_ns, service_ns, times);
             }
             return;
         }
@@ -428,43 +363,19 @@ impl Recorder {
         &mut self,
         intended_at: Nanos,
         outcome: Outcome,
-        response: u64,
-        service: u64,
+        response_ns: u64,
+        service_ns: u64,
     ) {
         let slice = self.slices.at(intended_at);
-        slice.not_ok.record(response);
+        slice.not_ok.record(response_ns);
+        count_failure(&mut slice.outcomes, outcome);
+        count_failure(&mut self.counts.outcomes, outcome);
+        self.times.failed(outcome, response_ns, service_ns);
         match outcome {
-            Outcome::Ok(_) => {}
-            Outcome::BadResponse(_) => {
-                slice.outcomes.bad_response += 1;
-                self.counts.outcomes.bad_response += 1;
-                self.times.response.bad.record(response);
-                self.times.service.bad.record(service);
-            }
-            Outcome::TransportError(kind) => {
-                slice.outcomes.transport_error += 1;
-                self.counts.outcomes.transport_error += 1;
-                *self.counts.errors.entry(kind).or_default() += 1;
-                self.times.response.failed_at.record(response);
-                self.times.service.failed_at.record(service);
-            }
-            Outcome::TimedOut => {
-                slice.outcomes.timed_out += 1;
-                self.counts.outcomes.timed_out += 1;
-                self.counts.overdue += 1;
-                self.censor(response, service);
-            }
-            Outcome::InFlightAtEnd => {
-                slice.outcomes.in_flight_at_end += 1;
-                self.counts.outcomes.in_flight_at_end += 1;
-                self.censor(response, service);
-            }
+            Outcome::TransportError(kind) => *self.counts.errors.entry(kind).or_default() += 1,
+            Outcome::TimedOut => self.counts.overdue += 1,
+            Outcome::Ok(_) | Outcome::BadResponse(_) | Outcome::InFlightAtEnd => {}
         }
-    }
-
-    fn censor(&mut self, response: u64, service: u64) {
-        self.times.response.censored.record(response);
-        self.times.service.censored.record(service);
     }
 
     /// Counts received bytes.

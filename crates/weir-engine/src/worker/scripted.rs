@@ -45,24 +45,15 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
                 let response = is_shown.then(|| lane.response(pool, conn, nth));
                 script.response(conn, status, response, &mut self.backend);
             }
-            // Before the load begins there are no delays: see `begin_delays`.
+            // Before the load begins there are no delays: see `begin`.
             ScriptEvent::Freed(conn) if self.stage.is_sending => self.begin_delay(conn),
             ScriptEvent::Freed(_) => {}
         }
     }
 
-    /// Delays the open connections from S on, if the script has a `delay()`.
-    pub(super) fn begin_delays(&mut self) {
-        if self.source.script.as_ref().is_some_and(|script| script.calls.delay) {
-            for conn in self.pool.connections.all() {
-                self.begin_delay(conn);
-            }
-        }
-    }
-
     /// Delays `conn`, if it is free, by the script's `delay()`. The delay counts from the return of
     /// the call, but not from before S.
-    fn begin_delay(&mut self, conn: ConnId) {
+    pub(super) fn begin_delay(&mut self, conn: ConnId) {
         let from = self.pool.timeline.start;
         let opened = self.pool.connections.at(conn).opened;
         let Some(script) = &mut self.source.script else { return };

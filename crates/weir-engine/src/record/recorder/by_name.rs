@@ -9,10 +9,11 @@ use weir_result::{
     SparseHistogram, Tally,
 };
 
-use super::failures::Failures;
+use super::failures::{Failures, count_failure};
+use super::plan_facts::PlanFacts;
 use super::slices::{NamedTally, SliceTally, Slices};
 use crate::exchange::{Exchange, Outcome};
-use crate::job::{ListTurn, RequestList, RowNames, Turns};
+use crate::job::{ListTurn, RequestList, RowNames};
 use crate::live::WorkerFrame;
 use crate::record::message_tally::MessageTally;
 use crate::time::{Schedule, ShedSlots, Timeline};
@@ -47,21 +48,15 @@ struct NameTallies {
     never: Tally,
 }
 
-/// The end of a run, as far as names need it.
-pub(super) struct NameEnd<'a> {
+/// The slots that were not sent by the end of a run.
+pub(super) struct UnsentSlots<'a> {
     /// Schedule that still holds the slots that were not taken.
     pub(super) left: &'a Schedule,
     /// Slots that were shed.
     pub(super) shed: &'a ShedSlots,
-    pub(super) timeline: &'a Timeline,
-    /// Time up to which the ages of slots that were never sent count.
-    pub(super) end: Nanos,
-    /// Offset from S of the end of the planned slots.
-    pub(super) until_ns: u64,
+    pub(super) facts: &'a PlanFacts,
     /// In a closed loop: number of requests that were to be measured and were not sent.
     pub(super) missing: u64,
-    /// The worker's turns in a closed loop, and the number of those that were taken.
-    pub(super) listed: (Turns, u64),
 }
 
 impl ByName {
@@ -207,27 +202,32 @@ impl ByName {
 
     /// Counts the slots that were never sent, with their shares of `slices`, and returns the counts
     /// of each name.
-    pub(super) fn finish(mut self, end: &NameEnd<'_>, slices: &mut Slices) -> Vec<NameCounts> {
-        let Timeline { start, t0, .. } = *end.timeline;
+    pub(super) fn finish(
+        mut self,
+        unsent: &UnsentSlots<'_>,
+        slices: &mut Slices,
+    ) -> Vec<NameCounts> {
+        let PlanFacts { timeline, listed, unsent_until, .. } = *unsent.facts;
+        let Timeline { start, t0, .. } = timeline;
         let list = Arc::clone(&self.list);
         let mut names = RowNames::new(&list);
         if self.is_open_loop {
-            let until_ns = end.until_ns.min(end.end.since(start));
-            let shed = end.shed.slots(until_ns).map(|slot| (slot, true));
-            let left = end.left.clone().walk(until_ns).map(|slot| (slot, false));
+            let until_ns = timeline.window_end_ns().min(unsent_until.since(start));
+            let shed = unsent.shed.slots(until_ns).map(|slot| (slot, true));
+            let left = unsent.left.clone().walk(until_ns).map(|slot| (slot, false));
             for ((index, offset_ns), is_shed) in shed.chain(left) {
                 let due = start.after(offset_ns);
                 if due >= t0 {
                     let name = name_of(&mut names, ListTurn::Slot(index));
-                    self.never_sent(name, end.end.since(due), slices.slot(due));
+                    self.never_sent(name, unsent_until.since(due), slices.slot(due));
                     self.names[usize::from(name)].outcomes.shed += u64::from(is_shed);
                 }
             }
         } else {
-            let (turns, taken) = end.listed;
-            for nth in taken..taken + end.missing {
+            let (turns, taken) = listed;
+            for nth in taken..taken + unsent.missing {
                 let name = name_of(&mut names, turns.nth(nth));
-                self.never_sent(name, end.end.since(t0), slices.slot(t0));
+                self.never_sent(name, unsent_until.since(t0), slices.slot(t0));
             }
         }
         let of_name = |name: &NameTallies| {
@@ -288,31 +288,12 @@ impl NameTallies {
     }
 
     fn resolve_failure(&mut self, outcome: Outcome, response_ns: u64, service_ns: u64) {
-        let outcomes = &mut self.outcomes;
-        let response = &mut self.response;
-        let service = &mut self.service;
-        let (response, service) = match outcome {
-            Outcome::Ok(_) => return,
-            Outcome::BadResponse(_) => {
-                outcomes.bad_response += 1;
-                (&mut response.bad, &mut service.bad)
-            }
-            Outcome::TransportError(kind) => {
-                outcomes.transport_error += 1;
-                *self.errors.entry(kind).or_default() += 1;
-                (&mut response.failed_at, &mut service.failed_at)
-            }
-            Outcome::TimedOut => {
-                outcomes.timed_out += 1;
-                (&mut response.censored, &mut service.censored)
-            }
-            Outcome::InFlightAtEnd => {
-                outcomes.in_flight_at_end += 1;
-                (&mut response.censored, &mut service.censored)
-            }
-        };
-        response.record(response_ns);
-        service.record(service_ns);
+        count_failure(&mut self.outcomes, outcome);
+        self.response.record(outcome, response_ns);
+        self.service.record(outcome, service_ns);
+        if let Outcome::TransportError(kind) = outcome {
+            *self.errors.entry(kind).or_default() += 1;
+        }
     }
 
     fn finish(&self, share: NamedSlice, is_open_loop: bool) -> NameCounts {

@@ -8,7 +8,7 @@ use weir_result::{
     Tally, WorkerPhases,
 };
 
-use super::by_name::NameEnd;
+use super::by_name::UnsentSlots;
 use super::{PlanFacts, Recorder};
 use crate::live::WorkerLive;
 use crate::time::{Schedule, ShedSlots, Timeline};
@@ -31,16 +31,8 @@ impl Recorder {
         let left = schedule.clone();
         let never = self.never_sent(schedule, shed, facts);
         let planned = self.planned(schedule, facts, never.shed);
-        let end_of_names = NameEnd {
-            left: &left,
-            shed,
-            timeline,
-            end: facts.unsent_until,
-            until_ns: timeline.window_end_ns(),
-            missing: never.ages.count(),
-            listed: facts.listed,
-        };
-        let names = self.finish_names(&end_of_names, live);
+        let unsent = UnsentSlots { left: &left, shed, facts, missing: never.ages.count() };
+        let names = self.finish_names(&unsent, live);
         let slices = self.slices.finish(timeline, phases.t1_ns, &never.by_slice);
         let t1 = timeline.t1.min(Nanos(phases.t1_ns).max(timeline.t0));
         let mut response_time = self.times.response.finish();
@@ -123,10 +115,10 @@ impl Recorder {
 
     /// Returns the counts of each name, and adds their slots that were never sent to the slices.
     /// Sends the last totals to `live`.
-    fn finish_names(&mut self, end: &NameEnd<'_>, live: &WorkerLive) -> Vec<NameCounts> {
+    fn finish_names(&mut self, unsent: &UnsentSlots<'_>, live: &WorkerLive) -> Vec<NameCounts> {
         let Some(names) = self.names.take() else { return Vec::new() };
         live.send_names(|| names.totals(None));
-        names.finish(end, &mut self.slices)
+        names.finish(unsent, &mut self.slices)
     }
 
     /// Returns the number of requests put on the wire and, apart, of those whose send failed.
