@@ -19,6 +19,7 @@ mod methods;
 mod names;
 mod pages;
 mod printing;
+mod rooms;
 mod rust;
 
 use anyhow::{Result, ensure};
@@ -41,13 +42,14 @@ pub(crate) fn tidy() -> Result<()> {
 }
 
 /// All rules.
-const RULES: [fn(&Tree) -> Vec<Finding>; 20] = [
+const RULES: [fn(&Tree) -> Vec<Finding>; 21] = [
     rust::check,
     files::text,
     manifests::check,
     layers::check,
     journey::check,
     circles::check,
+    rooms::check,
     bindings::check,
     pages::citations,
     printing::check,

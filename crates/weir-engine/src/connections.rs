@@ -1,25 +1,32 @@
 //! The connections of one worker: the state of each, those that can take a request, and the times
-//! at which the others are due. Of a connection's requests it knows only how many there are.
+//! at which the others are due. Of a connection's requests it knows only how many there are. This
+//! room also owns the layers between a socket and the protocol. It may call the job and time, and
+//! calls no backend but to send what the layers have.
 
+mod connection;
+mod deadlines;
 mod delays;
 mod growth;
+mod layers;
 mod limits;
+mod open_queue;
+mod ready_queue;
 mod renewal;
 
 use weir_io::{ConnId, Nanos};
 
-use crate::connection::{Connection, SocketState};
-use crate::deadlines::Deadlines;
 use crate::job::Job;
-use crate::open_queue::OpenQueue;
-use crate::partition::Partition;
-use crate::presence::Presence;
-use crate::ready_queue::ReadyQueue;
-use crate::timeline::Timeline;
+use crate::time::{Partition, Presence, Timeline};
+use connection::Connection;
+pub(crate) use connection::{NO_SLOT, SocketState};
+use deadlines::Deadlines;
 use delays::Delays;
 use growth::Growth;
-pub(crate) use limits::ConnectionLimits;
-pub(crate) use renewal::Renewal;
+pub(crate) use layers::{Decrypted, LayerStep, Layers};
+pub(crate) use limits::{ConnectionLimits, Refill};
+use open_queue::OpenQueue;
+use ready_queue::ReadyQueue;
+use renewal::Renewal;
 
 /// The connections of one worker.
 #[derive(Debug)]
@@ -33,7 +40,7 @@ pub(crate) struct Connections {
     growth: Growth,
     /// False only if no connection waits to be opened, nor is left to be opened for a slot.
     pub(crate) may_open: bool,
-    pub(crate) counts: StateCounts,
+    counts: StateCounts,
     /// Events to report to the script, in order; valid until the next event of the backend.
     pub(crate) script_events: Vec<ScriptEvent>,
     delays: Delays,
@@ -43,17 +50,17 @@ pub(crate) struct Connections {
 
 /// Connections and requests by state.
 #[derive(Debug, Default)]
-pub(crate) struct StateCounts {
+struct StateCounts {
     /// Connections that are open.
-    pub(crate) open: u64,
+    open: u64,
     /// Connections whose sockets are connecting.
-    pub(crate) connecting: u32,
+    connecting: u32,
     /// Connections whose first attempt has neither succeeded nor failed.
-    pub(crate) unresolved: u32,
+    unresolved: u32,
     /// Requests in flight.
-    pub(crate) in_flight: u64,
+    in_flight: u64,
     /// Time of the last response, or end of the last delay, whichever is later.
-    pub(crate) alive_at: Nanos,
+    alive_at: Nanos,
 }
 
 /// An event to report to the script, in order.
@@ -75,10 +82,16 @@ pub(crate) enum ScriptEvent {
 }
 
 impl Connections {
-    /// Returns the connections of a worker of `job` that owns `partition`; none is open yet.
-    pub(crate) fn new(job: &Job, limits: ConnectionLimits, partition: Partition) -> Connections {
+    /// Returns the connections of a worker of `job` that owns `partition`; none is open yet. Its
+    /// script delays requests if it `has_delays`.
+    pub(crate) fn new(
+        job: &Job,
+        limits: ConnectionLimits,
+        partition: Partition,
+        has_delays: bool,
+    ) -> Connections {
         let connections = limits.connections;
-        let delayed = if limits.delays { connections } else { 0 };
+        let delayed = if has_delays { connections } else { 0 };
         let presence = Presence::new(&job.plan, partition);
         Connections {
             limits,
@@ -113,6 +126,33 @@ impl Connections {
         (0..self.limits.connections).map(ConnId)
     }
 
+    /// Returns the number of requests in flight.
+    #[inline(always)]
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.counts.in_flight
+    }
+
+    /// Returns the number of open connections.
+    #[inline]
+    pub(crate) fn open(&self) -> u64 {
+        self.counts.open
+    }
+
+    /// True if the first attempt to open each connection has succeeded or failed.
+    pub(crate) fn are_resolved(&self) -> bool {
+        self.counts.unresolved == 0
+    }
+
+    /// Returns the number of connections whose sockets are connecting.
+    pub(crate) fn connecting(&self) -> u32 {
+        self.counts.connecting
+    }
+
+    /// Returns the time of the last response, or the end of the last delay if that is later.
+    pub(crate) fn alive_at(&self) -> Nanos {
+        self.counts.alive_at
+    }
+
     /// Puts `conn` in the queue of connections to open.
     pub(crate) fn queue(&mut self, conn: ConnId, at: Nanos) {
         self.at_mut(conn).state = SocketState::Queued;
@@ -124,11 +164,6 @@ impl Connections {
     /// further one may be opened now.
     pub(crate) fn slots_awaited(&self) -> Option<u64> {
         self.growth.slots_awaited(&self.open_queue, self.counts.connecting)
-    }
-
-    /// Updates [`Connections::may_open`] after connections were opened.
-    pub(crate) fn have_opened(&mut self) {
-        self.may_open = !self.open_queue.is_empty() || self.growth.is_possible();
     }
 
     /// Queues a connection that has never been open.
@@ -177,21 +212,32 @@ impl Connections {
         connection.retires_at(self.renewal.lifetime_ns).min(leaves_at)
     }
 
-    /// Returns the next connection to open, in state `Connecting`.
+    /// Returns the next connection to open, in state `Connecting`; `None` if none is left to open,
+    /// or as many connect as may at once.
     pub(crate) fn take_to_open(&mut self, now: Nanos) -> Option<ConnId> {
-        let conn = loop {
+        let conn = self.next_to_open(now);
+        match conn {
+            Some(conn) => {
+                self.at_mut(conn).connect(now);
+                self.counts.connecting += 1;
+                self.arm_connecting(conn, now);
+            }
+            None => self.may_open = !self.open_queue.is_empty() || self.growth.is_possible(),
+        }
+        conn
+    }
+
+    fn next_to_open(&mut self, now: Nanos) -> Option<ConnId> {
+        while self.open_queue.allows(self.counts.connecting) {
             let conn = self.open_queue.pop(now)?;
             if self.presence.comes_at(conn, now) <= now {
-                break conn;
+                return Some(conn);
             }
             // It left while it waited.
             self.at_mut(conn).state = SocketState::Closed;
             self.arm_presence(conn, now);
-        };
-        self.at_mut(conn).connect(now);
-        self.counts.connecting += 1;
-        self.arm_connecting(conn, now);
-        Some(conn)
+        }
+        None
     }
 
     /// Marks `conn`, whose socket is connected, as passing its layers from `at` on.
@@ -210,7 +256,7 @@ impl Connections {
         self.counts.connecting -= 1;
         self.counts.open += 1;
         self.resolve(conn);
-        if self.limits.batches {
+        if self.limits.refill == Refill::Batch {
             self.note(ScriptEvent::Opened(conn));
         }
         self.deadlines.arm(conn, self.retires_at(conn));
@@ -220,7 +266,7 @@ impl Connections {
     /// its delay if the script sets one.
     #[inline]
     pub(crate) fn free(&mut self, conn: ConnId, load: u16) {
-        match self.limits.delays {
+        match self.delays.are_possible() {
             true => self.note(ScriptEvent::Freed(conn)),
             false => self.ready.place(conn, load),
         }
@@ -233,13 +279,13 @@ impl Connections {
         connection.load += requests;
         connection.unsent += requests;
         self.counts.in_flight += u64::from(requests);
-        match capacity {
-            0 => self.ready.remove(conn),
-            _ if self.limits.batches => self.ready.remove(conn),
-            _ if self.limits.fill => {}
-            _ => self.ready.place(conn, connection.load),
+        match self.limits.refill {
+            _ if capacity == 0 => self.ready.remove(conn),
+            Refill::Batch => self.ready.remove(conn),
+            Refill::Half => {}
+            Refill::One => self.ready.place(conn, connection.load),
         }
-        self.deadlines.arm(conn, now.after(self.limits.timeout_ns));
+        self.deadlines.arm(conn, self.limits.overdue_at(now));
     }
 
     /// Counts a request against the limit of the socket of `conn`. Returns true if that retires the
@@ -266,6 +312,12 @@ impl Connections {
         (connection.state, connection.at) = (SocketState::Closing, until);
         self.ready.remove(conn);
         self.deadlines.arm(conn, until);
+    }
+
+    /// Records that `requests` requests are no longer in flight.
+    #[inline(always)]
+    pub(crate) fn ended(&mut self, requests: u64) {
+        self.counts.in_flight -= requests;
     }
 
     /// Records that the requests in flight on `conn` have ended with its socket.
@@ -318,6 +370,11 @@ impl Connections {
         self.script_events.push(event);
     }
 
+    /// Makes `conn`, which is idle, available for a request without a delay.
+    pub(crate) fn free_again(&mut self, conn: ConnId) {
+        self.ready.place(conn, 0);
+    }
+
     /// Delays the next request on `conn` until `until`.
     pub(crate) fn rest(&mut self, conn: ConnId, until: Nanos) {
         if self.at(conn).state == SocketState::Open {
@@ -337,7 +394,7 @@ impl Connections {
     /// Ends the delays that are over at `now`. Returns true if there were any.
     #[inline]
     pub(crate) fn end_delays(&mut self, now: Nanos) -> bool {
-        self.limits.delays && self.end_due_delays(now)
+        self.delays.are_possible() && self.end_due_delays(now)
     }
 
     #[inline(never)]

@@ -1,6 +1,6 @@
 //! State that the workers of one run share: the start barrier, the stop request, and the callback
 //! each script is in. Only the last, which has cache lines of its own, is written while the load
-//! runs. So the rest stays in every core's cache.
+//! runs. So the rest stays in every core's cache. It may call time alone.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -9,8 +9,7 @@ use weir_io::{Nanos, Waker};
 use weir_result::{Callback, Part, Plan};
 use weir_script::ScriptError;
 
-use crate::timeline::Timeline;
-use crate::warmup::WarmupBoard;
+use crate::time::{Timeline, WarmupBoard};
 
 /// Delay from the last worker's arrival to the start of the schedule, in nanoseconds: long enough
 /// for every worker to wake.

@@ -1,7 +1,18 @@
-//! A request in flight and its time stamps.
+//! A request in flight and its time stamps. This room owns the terms in which exchanges are
+//! announced: their end, their messages, and the trait of those who observe them. It may call live
+//! messages and time.
+
+mod completion;
+mod goodput;
+mod observer;
 
 use weir_io::{ConnId, Nanos};
 pub use weir_result::SlotPhase;
+
+pub use completion::{Completion, ExchangeMessages, KernelTimes, Outcome, Response};
+pub use goodput::Goodput;
+pub(crate) use goodput::{Arrival, Gap, MessageProgress, TimeReading};
+pub use observer::{ExchangeObserver, NeverSent, ObserverFactory};
 
 /// A request on the wire, with its stamps (METHOD 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,19 +1,26 @@
-//! The input of a run: the plan, and the values prepared from it.
+//! The input of a run: the plan, and the values prepared from it, such as the request list and the
+//! checks of responses. Nothing changes a job. This room may call exchanges, time and TLS.
 
+mod request_list;
+mod response_checks;
+mod turns;
+
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use weir_http::{BodyBudget, MessageFormat, Prepared, ProtocolFactory};
 use weir_io::{Endpoint, Nanos};
 use weir_result::{Part, Plan, RawLog};
 
-use crate::goodput::Goodput;
-use crate::observer::ObserverFactory;
-use crate::partition::Partition;
-use crate::request_list::{ListRows, RequestList};
-use crate::response_checks::ResponseChecks;
-use crate::schedule::Schedule;
+use crate::exchange::{Goodput, ObserverFactory};
+use crate::time::{Partition, Schedule};
 use crate::tls::TlsConfig;
-use crate::turns::Turns;
+pub(crate) use request_list::RowNames;
+pub use request_list::{
+    BodyEncoder, ListRows, ListedRequest, NextRow, RequestList, RowCursor, RowSource, RowStream,
+};
+pub use response_checks::{CallChecks, ResponseChecks};
+pub(crate) use turns::{ListTurn, Turns};
 
 /// A plan, ready to run.
 #[derive(Clone, Debug)]
@@ -164,6 +171,13 @@ impl Job {
         let is_streamed =
             self.list.as_ref().is_some_and(|list| matches!(list.rows, ListRows::Streamed(_)));
         self.plan.load.requests.or(is_streamed.then_some(u64::MAX))
+    }
+
+    /// Returns the source address of connection `number` of the run; `None` if the kernel chooses
+    /// it.
+    pub(crate) fn source(&self, number: u32) -> Option<IpAddr> {
+        let connection = &self.plan.connection;
+        connection.source(number)
     }
 
     /// Returns the destination of connection `number` of the run.

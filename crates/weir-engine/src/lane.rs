@@ -4,7 +4,8 @@
 //! protocol each request is a stream of its own. A run chooses one of the two, as it chooses its
 //! backend, so that no request asks which it is. A lane holds the protocols and the requests in
 //! flight. It neither opens nor closes sockets: it says what has become of a connection
-//! ([`After`]), and the [pool](crate::pool) acts on it.
+//! ([`After`]), and the [handler](crate::handler) acts on it. This room may call connections, the
+//! record, and the requests that it sends.
 
 mod http1;
 mod http1_slots;
@@ -13,32 +14,17 @@ mod streams;
 
 use std::fmt::Debug;
 
-use weir_http::{Interest, Prepared, ProtocolError, ReceivedResponse};
+use weir_http::{Interest, ProtocolError, ReceivedResponse};
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::{ErrorKind, FailureCause};
 
-use crate::completion::Outcome;
-use crate::connections::{Connections, StateCounts};
-use crate::exchange::{Exchange, ExchangePlace, SlotPhase};
-use crate::job::Job;
-use crate::layers::Layers;
-use crate::ledger::Ledger;
-use crate::script::Batch;
+use crate::exchange::{Exchange, ExchangePlace, Outcome};
+use crate::pool::ConnectionPool;
+use crate::record::Ledger;
+use crate::requests::{Batch, RequestForm, Slots};
 use crate::tls::TlsError;
 pub(crate) use http1::Http1Lane;
 pub(crate) use streams::StreamLane;
-
-/// The part of a worker's connections that does not depend on the lane.
-#[derive(Debug)]
-pub(crate) struct PoolState {
-    pub(crate) connections: Connections,
-    pub(crate) layers: Layers,
-    pub(crate) ledger: Ledger,
-    /// Kernel receive stamp of the current event's bytes.
-    pub(crate) received_at: Option<Nanos>,
-    /// Reason of the last [`After::Failed`]; kept here so that `After` fits in registers.
-    pub(crate) fault: (ErrorKind, FailureCause),
-}
 
 /// The state of a connection after its lane has handled an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,32 +37,8 @@ pub(crate) enum After {
     Drained,
     /// Its oldest request has timed out, and no other can end before.
     TimedOut,
-    /// It has failed, for the reason in [`PoolState::fault`].
+    /// It has failed, for the reason in [`ConnectionPool::fault`].
     Failed,
-}
-
-/// Identical slots that are dispatched together.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Slots {
-    /// Intended time (`T0`).
-    pub(crate) intended_at: Nanos,
-    pub(crate) phase: SlotPhase,
-    /// Number of slots, at least 1.
-    pub(crate) count: u16,
-    /// Identifies their request.
-    pub(crate) tag: u16,
-    /// Index of their request in a list; 0 without one.
-    pub(crate) row: u16,
-}
-
-impl Slots {
-    /// Returns the exchange of each of them, sent `now` on a connection that became free at
-    /// `freed_at`.
-    #[inline(always)]
-    fn exchange(&self, freed_at: Nanos, now: Nanos) -> Exchange {
-        let Slots { intended_at, phase, tag, row, .. } = *self;
-        Exchange { intended_at, freed_at, sent_at: now, phase, tag, row, ..Exchange::NONE }
-    }
 }
 
 /// Room on a connection for the requests of a script's string.
@@ -92,32 +54,25 @@ pub(crate) enum StringRoom {
 
 /// The protocols of a worker's connections and the requests in flight on them.
 pub(crate) trait Lane: Debug + Sized {
-    /// True if requests are independent streams of their connections.
-    const STREAMS: bool;
-
-    /// A request that is sent again and again, in the form that this lane sends.
-    type Request: Debug;
-
-    /// Returns a request of the job in the form that this lane sends.
-    fn prepare(request: &Prepared, job: &Job, backend: &mut impl Backend) -> Self::Request;
-
-    /// Returns the only request of a script's string; `None` if there are several.
-    fn request_in(batch: &Batch, depth: u16, backend: &mut impl Backend) -> Option<Self::Request>;
-
-    /// Returns an upper bound of the connections that wait for a response; with streams, of the
-    /// streams.
-    fn busy(counts: &StateCounts) -> u64;
+    /// The form in which it sends requests.
+    type Request: RequestForm;
 
     /// Begins the protocol on a socket of `conn` whose layers are passed.
-    fn begin(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> After;
+    fn begin(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) -> After;
 
     /// Handles received bytes, without their layers.
-    fn received(&mut self, shared: &mut PoolState, conn: ConnId, bytes: &[u8], at: Nanos) -> After;
+    fn received(
+        &mut self,
+        pool: &mut ConnectionPool,
+        conn: ConnId,
+        bytes: &[u8],
+        at: Nanos,
+    ) -> After;
 
     /// Handles body bytes that the backend discarded because of [`After::Discard`].
     fn discarded(
         &mut self,
-        _shared: &mut PoolState,
+        _pool: &mut ConnectionPool,
         _conn: ConnId,
         _bytes: u64,
         _at: Nanos,
@@ -127,29 +82,29 @@ pub(crate) trait Lane: Debug + Sized {
 
     /// Handles the end of the peer's stream. Returns the kind of error of the requests that are
     /// still in flight.
-    fn end_of_stream(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> ErrorKind;
+    fn end_of_stream(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) -> ErrorKind;
 
     /// Handles the requests on `conn` that have exceeded their timeout.
-    fn expire_requests(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) -> After;
+    fn expire_requests(&mut self, pool: &mut ConnectionPool, conn: ConnId, now: Nanos) -> After;
 
     /// Ends every exchange in flight on `conn`, whose socket is lost: the oldest as `oldest`.
-    fn end_all(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos, oldest: Outcome);
+    fn end_all(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos, oldest: Outcome);
 
     /// Handles the end of the socket of `conn`, on which nothing is in flight.
-    fn closed(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos);
+    fn closed(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos);
 
     /// Handles that `conn` takes no more requests.
-    fn retired(&mut self, _shared: &mut PoolState, _conn: ConnId, _at: Nanos) {}
+    fn retired(&mut self, _pool: &mut ConnectionPool, _conn: ConnId, _at: Nanos) {}
 
     /// Moves the bytes that announce the end of `conn` to its peer, which is still open, to the
     /// layers' output. HTTP/1 has none.
-    fn announce_close(&mut self, _shared: &mut PoolState, _conn: ConnId) {}
+    fn announce_close(&mut self, _pool: &mut ConnectionPool, _conn: ConnId) {}
 
     /// Returns the send time of the oldest request in flight on `conn` that is not overdue already.
-    fn oldest(&self, shared: &PoolState, conn: ConnId) -> Option<Nanos>;
+    fn oldest(&self, pool: &ConnectionPool, conn: ConnId) -> Option<Nanos>;
 
     /// True if a response has started on `conn` and is incomplete.
-    fn is_mid_response(&self, shared: &PoolState, conn: ConnId) -> bool;
+    fn is_mid_response(&self, pool: &ConnectionPool, conn: ConnId) -> bool;
 
     /// True if the peer of `conn` has announced the end of the connection.
     fn is_announced(&self, _conn: ConnId) -> bool {
@@ -157,12 +112,12 @@ pub(crate) trait Lane: Debug + Sized {
     }
 
     /// Returns the number of identical requests that `conn`, which can take one, can take at once.
-    fn room(&self, shared: &PoolState, conn: ConnId, request: &Self::Request) -> u16;
+    fn room(&self, pool: &ConnectionPool, conn: ConnId, request: &Self::Request) -> u16;
 
     /// Dispatches `slots.count` identical requests on `conn`.
     fn dispatch(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         conn: ConnId,
         request: &Self::Request,
         slots: Slots,
@@ -176,7 +131,7 @@ pub(crate) trait Lane: Debug + Sized {
     /// If they cannot be encrypted.
     fn flush(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         backend: &mut impl Backend,
         conn: ConnId,
         request: Option<&Self::Request>,
@@ -189,7 +144,7 @@ pub(crate) trait Lane: Debug + Sized {
     }
 
     /// Dispatches the next returned request again, on `conn`.
-    fn resend(&mut self, _shared: &mut PoolState, _conn: ConnId, _now: Nanos) {}
+    fn resend(&mut self, _pool: &mut ConnectionPool, _conn: ConnId, _now: Nanos) {}
 
     /// Removes the returned requests, each with its last connection.
     fn take_returned(&mut self) -> Vec<(ConnId, Exchange)> {
@@ -197,7 +152,7 @@ pub(crate) trait Lane: Debug + Sized {
     }
 
     /// Returns the room for a script's string on `conn`, which can take a request.
-    fn string_room(&self, shared: &PoolState, conn: ConnId, batch: &Batch) -> StringRoom;
+    fn string_room(&self, pool: &ConnectionPool, conn: ConnId, batch: &Batch) -> StringRoom;
 
     /// Dispatches a script's string on `conn`, which has room for it. Each of its requests takes
     /// one of `slots`.
@@ -206,7 +161,7 @@ pub(crate) trait Lane: Debug + Sized {
     /// If the string cannot be encrypted.
     fn dispatch_string(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         backend: &mut impl Backend,
         conn: ConnId,
         batch: &Batch,
@@ -215,22 +170,28 @@ pub(crate) trait Lane: Debug + Sized {
     ) -> Result<(), TlsError>;
 
     /// Notes the requests in flight on `conn`, whose socket has failed, for [`Lane::unsend`].
-    fn note_failing(&mut self, _shared: &PoolState, _conn: ConnId) {}
+    fn note_failing(&mut self, _pool: &ConnectionPool, _conn: ConnId) {}
 
     /// Counts the requests that the last failed socket did not send; `bytes` bytes were left.
-    fn unsend(&mut self, _shared: &mut PoolState, _bytes: u64, _request: Option<&Self::Request>) {}
+    fn unsend(
+        &mut self,
+        _pool: &mut ConnectionPool,
+        _bytes: u64,
+        _request: Option<&Self::Request>,
+    ) {
+    }
 
     /// Returns the nth response in the last bytes that `conn` received.
-    fn response(&self, shared: &PoolState, conn: ConnId, nth: usize) -> ReceivedResponse<'_>;
+    fn response(&self, pool: &ConnectionPool, conn: ConnId, nth: usize) -> ReceivedResponse<'_>;
 
     /// Drops the responses in the last bytes that `conn` received, after the script has read them.
-    fn forget_responses(&mut self, shared: &PoolState, conn: ConnId);
+    fn forget_responses(&mut self, pool: &ConnectionPool, conn: ConnId);
 
     /// Returns every request in flight with its place.
     fn live(&mut self) -> impl Iterator<Item = (ExchangePlace, &mut Exchange)>;
 
     /// Adds the counts of the protocols to the ledger, after the run's end at `end`.
-    fn finish(&mut self, shared: &mut PoolState, end: Nanos);
+    fn finish(&mut self, pool: &mut ConnectionPool, end: Nanos);
 }
 
 /// True if a response with this status to identical exchanges, one of them at `place`, meets the
@@ -251,60 +212,20 @@ fn meets<'r>(
     ledger.meets(place, exchange, exchanges as u32, &response)
 }
 
-impl PoolState {
-    /// Returns the connections of a worker; none is open.
-    pub(crate) fn new(connections: Connections, layers: Layers, ledger: Ledger) -> PoolState {
-        let fault = (ErrorKind::Protocol(""), FailureCause::Protocol(""));
-        PoolState { connections, layers, ledger, received_at: None, fault }
-    }
-
-    /// Marks `conn` as open for requests, past its last layer. Returns the start of its protocol's
-    /// opening exchange.
-    pub(crate) fn opened(&mut self, conn: ConnId, at: Nanos) -> Nanos {
-        let (connect_ns, protocol_at) = match self.layers.end_opening(conn) {
-            Some(opening) => (opening.connect_ns, opening.protocol_at),
-            None => (at.since(self.connections.at(conn).at), at),
-        };
-        if self.connections.is_growing(conn) {
-            let took_ns = at.since(self.connections.at(conn).freed_at);
-            self.ledger.connections.grown(took_ns);
-        }
-        self.connections.opened(conn, at);
-        self.ledger.connected(conn, connect_ns, self.connections.counts.open, at);
-        protocol_at
-    }
-
-    /// Records the connections that are open at the start of the window.
-    pub(crate) fn record_open(&mut self) {
-        self.ledger.connections.counts.open_at_t0 = self.connections.counts.open;
-    }
-
-    /// Records the connections that are open at the end of the load, if their number is not fixed.
-    pub(crate) fn record_open_at_end(&mut self) {
-        let Connections { limits, counts, .. } = &self.connections;
-        if limits.initial < limits.connections {
-            self.ledger.connections.counts.open_at_end = counts.open;
-        }
-    }
-
-    /// Records the connections that are neither open nor failed at the end of the run.
-    pub(crate) fn record_opening_at_end(&mut self) {
-        self.ledger.connections.counts.opening_at_end = self.connections.counts.connecting.into();
-    }
-
+impl After {
     /// Notes the failure of a connection whose peer broke the protocol.
     #[cold]
-    pub(crate) fn broken(&mut self, error: ProtocolError) -> After {
+    pub(crate) fn broken(pool: &mut ConnectionPool, error: ProtocolError) -> After {
         let code = error.code();
-        self.fault = (ErrorKind::Protocol(code), FailureCause::Protocol(code));
+        pool.fault = (ErrorKind::Protocol(code), FailureCause::Protocol(code));
         After::Failed
     }
 
     /// Notes the failure of a connection's TLS.
     #[cold]
-    pub(crate) fn insecure(&mut self, error: &TlsError) -> After {
+    pub(crate) fn insecure(pool: &mut ConnectionPool, error: &TlsError) -> After {
         let code = error.code();
-        self.fault = (ErrorKind::Tls(code), FailureCause::Tls(code));
+        pool.fault = (ErrorKind::Tls(code), FailureCause::Tls(code));
         After::Failed
     }
 }

@@ -1,12 +1,14 @@
 //! Messages to the program during the run: the intervals of the time series as they end, and four
 //! times per second the state of the worker.
 
+mod worker_frame;
+
 use std::sync::mpsc::Sender;
 
 use weir_io::Nanos;
 use weir_result::{Interval, NameTotals};
 
-use crate::worker_frame::WorkerFrame;
+pub use worker_frame::WorkerFrame;
 
 /// Span between two frames, in nanoseconds.
 pub(crate) const FRAME_NS: u64 = 250_000_000;

@@ -1,262 +1,187 @@
-//! The connections of one worker at work: takes in the events of their sockets, passes bytes
-//! through the layers to the lane, and returns an [`Action`] for the worker to apply to the socket.
-//! Nothing here sleeps or reads a clock.
+//! The connections of one worker, their layers and their record, without the lane. The worker owns
+//! the pool and its lane works on it. This room may call connections, the record, requests and
+//! time. It handles no events and has no protocol.
 
-mod ending;
-mod opening;
+mod response_needs;
 
-use weir_io::{Backend, Close, ConnId, Event, EventKind, Nanos};
+use weir_io::{ConnId, Nanos, SocketOptions};
+use weir_result::{ErrorKind, FailureCause};
 
-use crate::connection::SocketState;
-use crate::connections::Connections;
-use crate::exchange::{ExchangePlace, SlotPhase};
+use crate::connections::{Connections, Layers, ScriptEvent};
 use crate::job::Job;
-use crate::lane::{After, Lane, PoolState, StringRoom};
-use crate::layers::Layers;
-use crate::ledger::{Ledger, Recorder};
-use crate::script::Batch;
-use crate::slot_source::SlotSource;
-use crate::source::Demand;
-use crate::tls::TlsError;
-use crate::worker_frame::WorkerFrame;
-
-/// The action to apply to the socket after an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// Leave the socket as it is.
-    None,
-    /// Close a socket that has failed. Some requests may be unsent, see [`Lane::unsend`].
-    Failed,
-    /// Discard the next bytes, which are part of a body that is not needed.
-    Discard(u64),
-    /// Close it.
-    Close(Close),
-}
+use crate::live::WorkerFrame;
+use crate::record::{Ledger, Recorder};
+use crate::requests::{Demand, SlotSource};
+use crate::time::{ConnectPace, Timeline};
+use crate::tls;
+pub(crate) use response_needs::ResponseNeeds;
 
 /// The connections of one worker.
 #[derive(Debug)]
-pub(crate) struct ConnectionPool<L> {
-    pub(crate) shared: PoolState,
-    pub(crate) lane: L,
+pub(crate) struct ConnectionPool {
+    /// The phases of the run, which the worker alone sets and cuts. Each announcement brings them
+    /// to the record.
+    pub(crate) timeline: Timeline,
+    pub(crate) connections: Connections,
+    pub(crate) layers: Layers,
+    pub(crate) ledger: Ledger,
+    pub(crate) needs: ResponseNeeds,
+    /// Kernel receive stamp of the current event's bytes.
+    pub(crate) received_at: Option<Nanos>,
+    /// Reason of the last failure that a lane reported, which fits in no register.
+    pub(crate) fault: (ErrorKind, FailureCause),
 }
 
-impl<L: Lane> ConnectionPool<L> {
-    /// Returns the pool of a worker of `job`.
+impl ConnectionPool {
+    /// Returns the pool of a worker of `job`; no connection is open.
     pub(crate) fn new(
         job: &Job,
+        timeline: Timeline,
         connections: Connections,
         ledger: Ledger,
-        lane: L,
-    ) -> ConnectionPool<L> {
-        let layers = Layers::new(job, connections.limits.connections);
-        ConnectionPool { shared: PoolState::new(connections, layers, ledger), lane }
+        needs: ResponseNeeds,
+    ) -> ConnectionPool {
+        ConnectionPool {
+            layers: Layers::new(job, connections.limits.connections),
+            timeline,
+            connections,
+            ledger,
+            needs,
+            received_at: None,
+            fault: (ErrorKind::Protocol(""), FailureCause::Protocol("")),
+        }
     }
 
     /// Returns the worker's frame at `now`, with `backlog` slots due and unsent.
     pub(crate) fn frame(&self, now: Nanos, backlog: u64) -> WorkerFrame {
-        let counts = &self.shared.connections.counts;
-        let frame = self.shared.ledger.frame(now, counts.in_flight, backlog);
-        WorkerFrame { open: counts.open, ..frame }
+        let in_flight = self.connections.in_flight();
+        let frame = self.ledger.frame(self.timeline.start, now, in_flight, backlog);
+        WorkerFrame { open: self.connections.open(), ..frame }
     }
 
     /// Returns the ledger's recorder.
     #[inline(always)]
     pub(crate) fn recorder(&self) -> &Recorder {
-        &self.shared.ledger.recorder
+        &self.ledger.recorder
     }
 
     /// Returns the ledger's recorder, to change it.
     #[inline(always)]
     pub(crate) fn recorder_mut(&mut self) -> &mut Recorder {
-        &mut self.shared.ledger.recorder
+        &mut self.ledger.recorder
     }
 
-    /// Counts the requests that the last failed socket did not send; `bytes` bytes were left.
-    #[cold]
-    pub(crate) fn unsend(&mut self, bytes: u64, request: Option<&L::Request>) {
-        self.lane.unsend(&mut self.shared, bytes, request);
+    /// Limits the rate at which connections are opened.
+    pub(crate) fn pace(&mut self, pace: ConnectPace) {
+        self.connections.open_queue.set_pace(pace);
+    }
+
+    /// True if a connection may wait to be opened, or may be opened for a slot.
+    #[inline]
+    pub(crate) fn may_open(&self) -> bool {
+        self.connections.may_open
+    }
+
+    /// True if a connection can take a request.
+    #[inline(always)]
+    pub(crate) fn has_free(&self) -> bool {
+        !self.connections.ready.is_empty()
+    }
+
+    /// Returns a connection whose timer is due at `now`, and disarms it.
+    #[inline]
+    pub(crate) fn take_due(&mut self, now: Nanos) -> Option<ConnId> {
+        self.connections.deadlines.take_due(now)
+    }
+
+    /// Returns the time at which the next timer is due.
+    pub(crate) fn next_deadline(&self) -> Nanos {
+        self.connections.deadlines.next()
+    }
+
+    /// Returns the events to report to the script, in order, to take them.
+    #[inline]
+    pub(crate) fn script_events(&mut self) -> &mut Vec<ScriptEvent> {
+        &mut self.connections.script_events
+    }
+
+    /// Returns the options of the next socket of `conn`, without its source.
+    pub(crate) fn socket_options(&self, conn: ConnId) -> SocketOptions {
+        SocketOptions {
+            stamps: self.ledger.stamping.request(conn),
+            discard: self.needs.discards,
+            source: None,
+        }
     }
 
     /// Returns the demand for requests by `slots`.
     pub(crate) fn demand<'a>(&'a mut self, slots: &'a SlotSource) -> Demand<'a> {
-        let timeline = &self.shared.ledger.recorder.timeline;
-        Demand { slots, timeline, connections: &mut self.shared.connections }
+        let timeline = &self.timeline;
+        Demand { slots, timeline, connections: &mut self.connections }
     }
 
-    /// True if there is a connection for a script's batch, or never will be.
-    pub(crate) fn has_room_for(&self, batch: &Batch) -> bool {
-        let room = |conn| self.lane.string_room(&self.shared, conn, batch);
-        let next = self.shared.connections.ready.peek();
-        batch.reserved.is_some() || next.is_some_and(|conn| room(conn) != StringRoom::Later)
-    }
-
-    /// Returns an upper bound of the connections with requests in flight, or the number of streams.
-    #[inline]
-    pub(crate) fn busy(&self) -> u32 {
-        L::busy(&self.shared.connections.counts) as u32
-    }
-
-    /// Handles one event; returns the action to apply to the socket.
-    pub(crate) fn handle(&mut self, event: Event<&mut [u8]>) -> Action {
-        let Event { conn, at, kind, .. } = event;
-        self.shared.received_at = None;
-        match kind {
-            EventKind::Received { bytes, rx_at } => {
-                self.shared.received_at = rx_at;
-                match self.shared.layers.are_plain {
-                    true => self.received(conn, bytes, at),
-                    false => self.received_in_layers(conn, bytes, at),
-                }
-            }
-            EventKind::Discarded(bytes) => {
-                let after = self.lane.discarded(&mut self.shared, conn, bytes, at);
-                self.follow(conn, after, at)
-            }
-            EventKind::Connected => self.connected(conn, at),
-            EventKind::Closed => self.ended_by_peer(conn, at),
-            EventKind::Failed(error) => {
-                self.lane.note_failing(&self.shared, conn);
-                self.fail_socket(conn, &error, at);
-                Action::Failed
-            }
-            EventKind::Transmitted { tx_at } => {
-                self.shared.ledger.stamping.transmitted(conn, tx_at);
-                Action::None
-            }
-            // The load does not listen.
-            EventKind::Accepted => Action::None,
+    /// Queues a further connection for each due slot that will have none, while no connection has
+    /// room.
+    pub(crate) fn grow(&mut self, slots: &SlotSource, now: Nanos) {
+        while self.grows_at(slots) <= now {
+            self.connections.grow(now);
         }
     }
 
-    /// Counts the room for requests of `conn`, which has opened or `is_closing`, if connections
-    /// come and leave by plan. Streams are counted by their lane.
-    fn count_room(&mut self, conn: ConnId, at: Nanos, is_closing: bool) {
-        let connections = &self.shared.connections;
-        if L::STREAMS || !connections.presence.is_staged() {
-            return;
-        }
-        let state = connections.at(conn).state;
-        let is_open =
-            matches!(state, SocketState::Open | SocketState::Retiring | SocketState::Closing);
-        let (before, now) = if is_closing { (1, 0) } else { (0, 1) };
-        if is_open {
-            let depth = connections.limits.depth;
-            self.shared.ledger.recorder.capacity(at, before * depth, now * depth);
-        }
+    /// Returns the time from which a further connection is needed, while none has room: the due
+    /// time of the first slot that no connection being opened will take. [`Nanos::MAX`] if none
+    /// may be opened.
+    pub(crate) fn grows_at(&self, slots: &SlotSource) -> Nanos {
+        let timeline = &self.timeline;
+        let awaited = self.connections.slots_awaited();
+        awaited.and_then(|awaited| slots.nth_tick(timeline, awaited)).unwrap_or(Nanos::MAX)
     }
 
-    /// Passes bytes without layers to the lane.
-    #[inline]
-    fn received(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) -> Action {
-        let after = self.lane.received(&mut self.shared, conn, bytes, at);
-        self.follow(conn, after, at)
-    }
-
-    /// Acts on the state of `conn` after its lane has handled something.
-    #[inline]
-    fn follow(&mut self, conn: ConnId, after: After, at: Nanos) -> Action {
-        match after {
-            After::Open => Action::None,
-            After::Discard(bytes) => Action::Discard(bytes),
-            After::Drained => self.renew(conn, at),
-            After::TimedOut => self.time_out(conn, at),
-            After::Failed => self.fail_by_peer(conn, at),
-        }
-    }
-
-    /// Hands the requests dispatched on `conn` to the backend. `request` is the one that is sent
-    /// each time; `None` if a script makes them.
-    #[inline]
-    pub(crate) fn flush(
-        &mut self,
-        backend: &mut impl Backend,
-        conn: ConnId,
-        request: Option<&L::Request>,
-        now: Nanos,
-    ) -> Action {
-        match self.lane.flush(&mut self.shared, backend, conn, request) {
-            Ok(()) => Action::None,
-            Err(error) => self.fail_secure(conn, &error, now),
-        }
-    }
-
-    /// Handles a failure of the TLS of `conn`.
-    #[cold]
-    pub(crate) fn fail_secure(&mut self, conn: ConnId, error: &TlsError, at: Nanos) -> Action {
-        let after = self.shared.insecure(error);
-        self.follow(conn, after, at)
-    }
-
-    /// Handles the timer of a connection, or arms it again.
-    pub(crate) fn expire(&mut self, conn: ConnId, now: Nanos) -> Action {
-        let PoolState { connections, layers, ledger, .. } = &mut self.shared;
-        if connections.retires_at(conn) <= now {
-            return self.outlive(conn, now);
-        }
-        let connection = connections.at(conn);
-        let state = connection.state;
-        let due = match state {
-            SocketState::Connecting | SocketState::Handshaking => {
-                connection.at.after(connections.limits.connect_timeout_ns)
-            }
-            _ => connection.at,
+    /// Marks `conn` as open for requests, past its last layer. Returns the start of its protocol's
+    /// opening exchange.
+    pub(crate) fn opened(&mut self, conn: ConnId, at: Nanos) -> Nanos {
+        let (connect_ns, protocol_at) = match self.layers.end_opening(conn) {
+            Some(opening) => (opening.connect_ns, opening.protocol_at),
+            None => (at.since(self.connections.at(conn).at), at),
         };
-        match state {
-            SocketState::Queued => Action::None,
-            SocketState::Open | SocketState::Retiring => self.expire_requests(conn, now),
-            _ if now < due => {
-                connections.deadlines.arm(conn, due);
-                Action::None
-            }
-            SocketState::Connecting | SocketState::Handshaking => self.fail_connect(conn, now),
-            SocketState::Closed => {
-                let has_come = connections.presence.comes(conn, due);
-                ledger.connections.counts.joined += u64::from(has_come);
-                connections.queue(conn, now);
-                Action::None
-            }
-            SocketState::Closing => {
-                layers.announce_close(conn);
-                self.close_unanswered(conn, now)
-            }
+        if self.connections.is_growing(conn) {
+            let took_ns = at.since(self.connections.at(conn).freed_at);
+            self.ledger.connections.grown(took_ns);
+        }
+        self.connections.opened(conn, at);
+        let open = self.connections.open();
+        self.ledger.connected(&self.timeline, conn, connect_ns, open, at);
+        protocol_at
+    }
+
+    /// Records the connections that are open at the start of the window.
+    pub(crate) fn record_open(&mut self) {
+        self.ledger.connections.open_at_t0(self.connections.open());
+    }
+
+    /// Records the connections that are open at the end of the load, if their number is not fixed.
+    pub(crate) fn record_open_at_end(&mut self) {
+        if !self.connections.limits.are_fixed() {
+            self.ledger.connections.open_at_end(self.connections.open());
         }
     }
 
-    /// Handles the requests that are overdue on an open connection. If it stays open, arms its
-    /// timer for the end of its lifetime, and for the timeout of its oldest request if that is
-    /// earlier.
-    fn expire_requests(&mut self, conn: ConnId, now: Nanos) -> Action {
-        let after = self.lane.expire_requests(&mut self.shared, conn, now);
-        let action = self.follow(conn, after, now);
-        if action == Action::None {
-            let oldest = self.lane.oldest(&self.shared, conn);
-            let timeout_ns = self.shared.connections.limits.timeout_ns;
-            let overdue_at = oldest.map_or(Nanos::MAX, |at| at.after(timeout_ns));
-            let retires_at = self.shared.connections.retires_at(conn);
-            self.shared.connections.deadlines.arm(conn, retires_at.min(overdue_at));
-        }
-        action
+    /// Records the connections that are neither open nor failed at the end of the run.
+    pub(crate) fn record_opening_at_end(&mut self) {
+        self.ledger.connections.opening_at_end(self.connections.connecting().into());
     }
 
-    /// Censors the members of M that are still in flight at the end of the run. Their responses are
-    /// still awaited, so that the server has responded to every request, but no longer measured.
-    pub(crate) fn censor(&mut self, now: Nanos) {
-        for (place, exchange) in self.lane.live() {
-            if exchange.phase == SlotPhase::Measured {
-                self.shared.ledger.censored(place, exchange, now);
-                (exchange.phase, exchange.is_resolved) = (SlotPhase::Tail, true);
+    /// Records the handshake of `conn`, which ended at `at`.
+    pub(crate) fn secured(&mut self, conn: ConnId, at: Nanos) {
+        let ConnectionPool { timeline, connections, layers, ledger, .. } = self;
+        let Some((session, is_returning)) = layers.handshake(conn) else { return };
+        if let Some(counts) = &mut ledger.connections.tls {
+            if counts.certificates.is_empty() {
+                counts.certificates = tls::certificates(session);
             }
+            let (kind, parameters) = tls::handshake(session);
+            counts.count(kind, is_returning, parameters);
         }
-        for (conn, exchange) in self.lane.take_returned() {
-            let place = ExchangePlace { conn, id: ExchangePlace::NO_ID };
-            self.shared.ledger.censored(place, &exchange, now);
-        }
-    }
-
-    /// Ends the exchanges still in flight because the sockets are about to be closed.
-    pub(crate) fn abandon(&mut self, now: Nanos) {
-        for (place, exchange) in self.lane.live() {
-            self.shared.ledger.abandoned(place, exchange, now);
-        }
+        ledger.secured(timeline, at.since(connections.at(conn).at), at);
     }
 }

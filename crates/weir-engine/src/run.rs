@@ -15,7 +15,7 @@ use weir_text::setting::THREADS;
 use crate::control::{Control, ScriptFailure};
 use crate::job::Job;
 use crate::live::LiveSender;
-use crate::row_feed::{self, Feeds, RowFeed};
+use crate::requests::{Feeds, RowFeed};
 use crate::worker::{WorkerInput, run_with};
 
 /// Stack of a worker's thread. Its state is on the heap, and there may be thousands of threads.
@@ -92,7 +92,7 @@ pub fn run(
     let mut failed = None;
     let mut started = BTreeSet::new();
     let first = job.plan.own_workers().next().unwrap_or(0);
-    let feeds = row_feed::start(job, control, clock);
+    let feeds = Feeds::start(job, control, clock);
     let Feeds { mut feeds, readers } =
         feeds.map_err(|error| RunError::Thread { worker: first, error })?;
     for worker in job.plan.own_workers() {

@@ -2,38 +2,34 @@
 //!
 //! connect → start barrier → warm-up → window → drain (METHOD 1.5). Each turn of the loop waits,
 //! handles events, checks timers and sends the slots that are due. A worker shares only [`Control`]
-//! with others, and reads no clock but its backend's.
+//! with others, and reads no clock but its backend's. This room may call all others but the run.
 
 mod dispatch;
 mod observing;
 mod opening;
 mod scripted;
 mod state;
+mod thread_stalls;
 
 use std::{io, mem};
 
-use weir_http::{Interest, ProtocolFactory};
+use weir_http::ProtocolFactory;
 use weir_io::{Backend, Close, ConnId, Nanos, TcpTally, WaitPolicy};
 use weir_result::{Measurements, TcpUsage, WorkerPhases, WorkerUsage};
 
-use crate::connection::SocketState;
 use crate::connections::{ConnectionLimits, Connections};
 use crate::control::Control;
+use crate::handler::{Action, Handler};
 use crate::job::Job;
 use crate::lane::{Http1Lane, Lane, StreamLane};
-use crate::ledger::{Ledger, PlanFacts};
 use crate::live::{LiveSender, WorkerLive};
-use crate::pace::ConnectPace;
-use crate::pool::{Action, ConnectionPool};
-use crate::row_feed::RowFeed;
-use crate::script::Script;
-use crate::slot_source::SlotSource;
-use crate::source::RequestSource;
-use crate::stamps::Stamping;
-use crate::thread_stalls::ThreadStalls;
-use crate::timeline::Timeline;
-use crate::waiting::Waiting;
+use crate::pool::{ConnectionPool, ResponseNeeds};
+use crate::record::{Ledger, PlanFacts, Stamping};
+use crate::requests::{RequestForm, RequestSource, RowFeed, Script, SlotSource};
+use crate::time::{ConnectPace, Timeline};
+use crate::wait::Waiting;
 use state::{LoopTurn, RunStage, SEND_BATCH};
+use thread_stalls::ThreadStalls;
 
 /// Events handled before due slots are checked again, so that a burst of responses does not delay
 /// sends (METHOD 1.8).
@@ -41,9 +37,6 @@ const EVENT_BATCH: usize = 64;
 
 /// Weight of an event's callbacks, in events: they take about as long.
 const CALLBACK_EVENTS: usize = 7;
-
-/// Connections closed per submission at the end of the run.
-const CLOSE_BATCH: u32 = 1024;
 
 /// Longest drain of an interrupted window, in nanoseconds.
 const INTERRUPTED_DRAIN_NS: u64 = 1_000_000_000;
@@ -98,9 +91,7 @@ pub(crate) fn run_with<B: Backend>(
             Worker::new(job, number, control, backend, live, input, Http1Lane::new).run()
         }
         ProtocolFactory::Multiplexed(factory) => {
-            let lane = |job: &Job, connections: &mut Connections| {
-                StreamLane::new(factory, job, connections)
-            };
+            let lane = |job: &Job, pool: &mut ConnectionPool| StreamLane::new(factory, job, pool);
             Worker::new(job, number, control, backend, live, input, lane).run()
         }
     }
@@ -111,7 +102,8 @@ struct Worker<'a, B, L: Lane> {
     job: &'a Job,
     control: &'a Control,
     backend: B,
-    pool: ConnectionPool<L>,
+    pool: ConnectionPool,
+    handler: Handler<L>,
     slots: SlotSource,
     source: RequestSource<'a, L::Request>,
     /// Connections with requests that were dispatched and not yet handed to the backend.
@@ -133,31 +125,36 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         mut backend: B,
         live: Option<LiveSender>,
         WorkerInput { script, feed }: WorkerInput<'a>,
-        lane: impl FnOnce(&Job, &mut Connections) -> L,
+        lane: impl FnOnce(&Job, &mut ConnectionPool) -> L,
     ) -> Worker<'a, B, L> {
+        let streams = L::Request::STREAMS;
         let script = script.map(|state| {
-            let scheme = L::STREAMS.then(|| job.scheme());
+            let scheme = streams.then(|| job.scheme());
             Script::new(state, number, job.own_connections_max(number), control, scheme)
         });
-        let limits = ConnectionLimits::new(job, number, script.as_ref(), L::STREAMS);
+        let calls = script.as_ref().map(|script| &script.calls);
+        let has_delays = calls.is_some_and(|calls| calls.delay);
+        let needs = ResponseNeeds::new(job, calls, streams);
+        let limits = ConnectionLimits::new(job, number, calls, needs.keeps, streams);
         let partition = job.partition(number);
         let slots = SlotSource::new(job, partition);
-        let mut connections = Connections::new(job, limits, partition);
-        let has_several_streams = L::STREAMS && limits.depth > 1;
-        let stamping = Stamping::new(&job.plan, limits.connections, has_several_streams);
-        let ledger = Ledger::new(job, number, limits.initial, slots.schedule.gap_ns(), stamping);
-        let lane = lane(job, &mut connections);
+        let connections = Connections::new(job, limits, partition, has_delays);
+        let stamping = Stamping::new(&job.plan, limits.connections, streams && limits.depth > 1);
+        let timeline = Timeline::new(&job.plan, Nanos::MAX);
+        let gap_ns = slots.schedule.gap_ns();
+        let ledger = Ledger::new(job, number, &timeline, limits.initial, gap_ns, stamping);
+        let mut pool = ConnectionPool::new(job, timeline, connections, ledger, needs);
+        let lane = lane(job, &mut pool);
         Worker {
             turn: LoopTurn {
                 now: Nanos::ZERO,
                 woken_at: Nanos::MAX,
-                has_pending: script.is_some()
-                    || job.opens_in_steps()
-                    || limits.keeps == Interest::Body,
+                has_pending: script.is_some() || job.opens_in_steps() || needs.keep_bodies(),
             },
-            source: RequestSource::new::<L>(job, script, feed, &mut backend),
+            source: RequestSource::new(job, script, feed, &mut backend),
             slots,
-            pool: ConnectionPool::new(job, connections, ledger, lane),
+            pool,
+            handler: Handler { lane },
             live: WorkerLive::new(number, live),
             phases: WorkerPhases {
                 worker: number,
@@ -187,18 +184,19 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             let drained_at = self.drain()?;
             resolved_at = (!is_resolved).then_some(drained_at);
         }
-        let end = self.close_all();
+        self.handler.close_all(&mut self.pool, &mut self.backend);
+        let end = self.backend.submit().after;
         let tcp = self.backend.tcp();
-        self.pool.abandon(end);
+        self.handler.abandon(&mut self.pool, end);
         self.phases.drained_ns = end.0;
         self.phases.resolved_ns = resolved_at.map_or(self.phases.tail_end_ns, |at| at.0);
         let list_wait_ns = self.source.starved_ns();
         self.phases.usage = WorkerUsage { list_wait_ns, ..self.stalls.usage() };
-        let Timeline { t0, t1, .. } = *self.timeline();
+        let Timeline { t0, t1, .. } = self.pool.timeline;
         // A window without an end of its own ended with the run.
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
-        let missing =
-            self.slots.quota.filter(|left| *left > 0 && self.job.plan.load.length_ns().is_none());
+        let load = &self.job.plan.load;
+        let missing = self.slots.quota.filter(|left| *left > 0 && load.length_ns().is_none());
         let quota = missing
             .filter(|_| !self.stage.is_cut)
             .map(|left| left + self.pool.recorder().measured());
@@ -209,16 +207,17 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         };
         // Dropped first, so that its memory is free for the measurements.
         drop(self.backend);
-        let planned = PlanFacts {
+        let facts = PlanFacts {
+            timeline: self.pool.timeline,
             quota,
             is_cut: self.stage.is_cut || self.stage.is_ended,
             listed: (self.slots.turns, self.slots.listed),
             unsent_until,
         };
-        self.pool.lane.finish(&mut self.pool.shared, end);
-        let ledger = self.pool.shared.ledger;
+        self.handler.lane.finish(&mut self.pool, end);
+        let ConnectionPool { ledger, .. } = self.pool;
         let SlotSource { schedule, shed, .. } = self.slots;
-        let mut measurements = ledger.finish(schedule, &shed, planned, self.phases, &self.live);
+        let mut measurements = ledger.finish(schedule, &shed, &facts, self.phases, &self.live);
         // A failing script or list stops the run like a signal, but counts as no interruption.
         let has_failed = self.control.has_source_failed();
         measurements.is_unsettled = self.stage.is_unsettled;
@@ -235,19 +234,20 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.phases.connect_ns = now.0;
         // Taken by a run without a connect rate too: the first worker's time counts for all.
         let begun_at = self.control.begin_connecting(now);
-        if let Some(rate) = self.job.plan.connection.rate {
+        let plan = &self.job.plan;
+        if let Some(rate) = plan.connection.rate {
             // The slots of all workers count from the time at which the first of them began.
             let pace = ConnectPace::new(rate, self.job.partition(self.live.worker), begun_at);
-            self.pool.shared.connections.open_queue.pace = Some(pace);
+            self.pool.pace(pace);
         }
         self.open(now);
         let mut has_arrived = false;
         loop {
-            if !has_arrived && self.pool.shared.connections.counts.unresolved == 0 {
+            if !has_arrived && self.pool.connections.are_resolved() {
                 has_arrived = true;
                 self.phases.connected_ns = now.0;
-                let is_open = self.pool.shared.connections.counts.open > 0;
-                let needs_none = self.job.plan.load.connections.first() == 0;
+                let is_open = self.pool.connections.open() > 0;
+                let needs_none = plan.load.connections.first() == 0;
                 let can_begin = is_open || needs_none || !self.job.ending.needs_connection;
                 self.control.arrive(now, can_begin);
             }
@@ -255,7 +255,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             if is_stopped || self.control.is_unconnected() {
                 self.stage.is_interrupted = is_stopped;
                 self.begin(Timeline::empty(now));
-                self.pool.shared.record_open();
+                self.pool.record_open();
                 self.phases.tail_end_ns = now.0;
                 return Ok(false);
             }
@@ -263,7 +263,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                 self.begin(Timeline::new(&self.job.plan, start));
                 return Ok(true);
             }
-            let until = self.pool.shared.connections.next_at().min(self.control.stop_at());
+            let until = self.pool.connections.next_at().min(self.control.stop_at());
             now = self.turn(until, WaitPolicy::Sleep)?;
         }
     }
@@ -271,14 +271,17 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     /// Begins the schedule once S is fixed.
     fn begin(&mut self, timeline: Timeline) {
         self.phases.start_ns = timeline.start.0;
-        self.pool.recorder_mut().begin(timeline);
-        self.pool.shared.connections.begin(&timeline);
+        self.pool.timeline = timeline;
+        self.pool.recorder_mut().begin(&timeline);
+        self.pool.connections.begin(&timeline);
         self.stage.is_sending = true;
         if self.live.is_received() {
             self.pool.recorder_mut().keep_names();
         }
         self.live.begin(timeline.start);
-        self.begin_delays();
+        if self.source.script.as_ref().is_some_and(|script| script.calls.delay) {
+            self.pool.connections.all().for_each(|conn| self.begin_delay(conn));
+        }
     }
 
     /// Runs the warm-up, the window, and the drain as long as the load continues in it.
@@ -287,12 +290,12 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.make_ahead();
         loop {
             let until = self.next_wake();
-            let policy = self.waiting.policy(self.turn.now, until, self.pool.busy());
+            let policy = self.waiting.policy(self.turn.now, until, self.handler.busy(&self.pool));
             let now = self.turn(until, policy)?;
-            self.waiting.turned(now, policy, self.pool.shared.connections.counts.in_flight);
+            self.waiting.turned(now, policy, self.pool.connections.in_flight());
             self.observe(now);
-            let t1 = self.timeline().t1;
-            if self.stage.is_over(self.timeline(), now) || (now >= t1 && self.is_resolved()) {
+            let t1 = self.pool.timeline.t1;
+            if self.stage.is_over(&self.pool.timeline, now) || (now >= t1 && self.is_resolved()) {
                 self.phases.tail_end_ns = now.0;
                 return Ok(());
             }
@@ -302,7 +305,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     /// Runs one turn of the loop; returns the time at its end.
     fn turn(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<Nanos> {
         let from = self.turn.now;
-        let in_flight = self.pool.shared.connections.counts.in_flight;
+        let in_flight = self.pool.connections.in_flight();
         self.backend.wait(until, policy)?;
         self.check_window();
         if let Some(stop_at) = self.control.stop_requested() {
@@ -325,7 +328,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         if self.source.may_end() {
             self.check_source(now.after(1));
         }
-        if self.pool.shared.connections.may_open {
+        if self.pool.may_open() {
             self.open(now);
         }
         self.turn.now = now;
@@ -334,8 +337,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         if self.pool.recorder().catch_up.is_on {
             let before = in_flight;
             let now = self.turn.now;
-            let in_flight = self.pool.shared.connections.counts.in_flight;
-            let is_overdue = self.slots.has_due(self.timeline(), now);
+            let in_flight = self.pool.connections.in_flight();
+            let is_overdue = self.slots.has_due(&self.pool.timeline, now);
             self.pool.recorder_mut().catch_up.follow(now, before, in_flight, is_overdue);
         }
         Ok(self.turn.now)
@@ -349,16 +352,16 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             return;
         }
         self.stage.is_stopped = true;
-        let Timeline { t0, t1, .. } = *self.timeline();
+        let Timeline { t0, t1, .. } = self.pool.timeline;
         if self.job.plan.is_until_signal() && t0 <= stop_at && !self.control.has_source_failed() {
             let drain_ns = self.job.plan.drain_limit_ns();
-            self.pool.recorder_mut().timeline.cut(stop_at, drain_ns);
+            self.pool.timeline.cut(stop_at, drain_ns);
             self.stage.is_ended = true;
         } else if stop_at < t1 {
             self.cut_window(stop_at);
             self.stage.is_interrupted = true;
         } else {
-            self.pool.recorder_mut().timeline.end_drain(stop_at);
+            self.pool.timeline.end_drain(stop_at);
         }
     }
 
@@ -368,15 +371,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             true => 0,
             false => self.job.plan.drain_limit_ns().min(INTERRUPTED_DRAIN_NS),
         };
-        self.pool.recorder_mut().timeline.cut(at, drain_ns);
+        self.pool.timeline.cut(at, drain_ns);
         self.stage.is_cut = true;
         self.slots.has_tail = false;
-    }
-
-    /// Returns the phases of the run; unset until S is fixed.
-    #[inline(always)]
-    fn timeline(&self) -> &Timeline {
-        &self.pool.recorder().timeline
     }
 
     /// Handles all pending events. Returns the time of the first event whose handling took long, by
@@ -385,13 +382,13 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         let mut events = 0;
         let mut handled = 0;
         let mut called_at = Nanos::MAX;
-        let in_flight = self.pool.shared.connections.counts.in_flight;
+        let in_flight = self.pool.connections.in_flight();
         while let Some(event) = self.backend.next() {
             events += 1;
             let conn = event.conn;
             let mut at = event.at;
             self.turn.woken_at = self.turn.woken_at.min(at);
-            let action = self.pool.handle(event);
+            let action = self.handler.handle(&mut self.pool, event);
             handled += 1;
             if self.turn.has_pending {
                 let reported_at = self.flush_pending(conn);
@@ -403,7 +400,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
                     }
                     handled += CALLBACK_EVENTS;
                 }
-                if mem::take(&mut self.pool.shared.layers.has_stepped) {
+                if self.pool.layers.take_has_stepped() {
                     called_at = called_at.min(at);
                     self.end_step();
                 }
@@ -411,14 +408,14 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             self.act(conn, action);
             if handled >= EVENT_BATCH {
                 handled = 0;
-                if self.slots.has_due(self.timeline(), at) {
+                if self.slots.has_due(&self.pool.timeline, at) {
                     let now = self.backend.now();
                     self.dispatch(now);
                     self.backend.submit();
                 }
             }
         }
-        let responses = in_flight.saturating_sub(self.pool.shared.connections.counts.in_flight);
+        let responses = in_flight.saturating_sub(self.pool.connections.in_flight());
         self.waiting.processed_events(events, responses);
         called_at
     }
@@ -432,8 +429,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         if let Some(stop_at) = self.control.stop_requested() {
             self.check_stop(stop_at);
         }
-        let is_full = self.slots.sheds(&self.pool.shared.connections.counts);
-        if (is_full || self.is_ready()) && self.slots.is_due(self.timeline(), now) {
+        let is_full = self.slots.sheds(self.pool.connections.in_flight());
+        if (is_full || self.is_ready()) && self.slots.is_due(&self.pool.timeline, now) {
             self.dispatch(now);
             self.backend.submit();
         }
@@ -446,7 +443,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             Action::Discard(bytes) => self.backend.discard(conn, bytes),
             Action::Close(how) => self.backend.close(conn, how),
             Action::Failed => {
-                self.pool.unsend(self.backend.unsent_bytes(), self.source.any());
+                let bytes = self.backend.unsent_bytes();
+                self.handler.lane.unsend(&mut self.pool, bytes, self.source.any());
                 self.backend.close(conn, Close::Reset);
             }
         }
@@ -455,9 +453,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     /// Handles the connections whose timers are due or whose delays are over. Returns true if there
     /// were any.
     fn expire(&mut self, now: Nanos) -> bool {
-        let mut have_come = self.pool.shared.connections.end_delays(now);
-        while let Some(conn) = self.pool.shared.connections.deadlines.take_due(now) {
-            let action = self.pool.expire(conn, now);
+        let mut have_come = self.pool.connections.end_delays(now);
+        while let Some(conn) = self.pool.take_due(now) {
+            let action = self.handler.expire(&mut self.pool, conn, now);
             if self.turn.has_pending {
                 self.flush_pending(conn);
             }
@@ -469,9 +467,10 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
 
     /// Returns the time to sleep until.
     fn next_wake(&mut self) -> Nanos {
-        let Timeline { start, t0, t1, drain_end } = *self.timeline();
-        let mut until = self.pool.shared.connections.next_at().min(drain_end);
-        until = until.min(self.pool.recorder().next_at()).min(self.live.frame_at);
+        let Timeline { start, t0, t1, drain_end } = self.pool.timeline;
+        let mut until = self.pool.connections.next_at().min(drain_end);
+        until =
+            until.min(self.pool.recorder().next_at(&self.pool.timeline)).min(self.live.frame_at);
         // A stop request that was handled lies in the past, and would keep the worker from
         // sleeping.
         if !self.stage.is_stopped {
@@ -483,11 +482,11 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         if self.phases.t1_ns == 0 {
             until = until.min(t1);
         }
-        let is_full = self.slots.sheds(&self.pool.shared.connections.counts);
-        let slot = match self.slots.next_tick(self.timeline()) {
+        let is_full = self.slots.sheds(self.pool.connections.in_flight());
+        let slot = match self.slots.next_tick(&self.pool.timeline) {
             // A slot that is shed needs no request.
             Some(due) if is_full => due,
-            Some(due) => self.source.lead(self.timeline(), due, self.turn.now),
+            Some(due) => self.source.lead(&self.pool.timeline, due, self.turn.now),
             // A closed loop sends as soon as it can. It waits only for the start, and for a script
             // that ran out of its share of a turn.
             None if self.turn.now < start => start,
@@ -498,12 +497,12 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         let slot = match is_full || self.is_ready() {
             true => slot,
             // A slot without a connection may need a further one.
-            false if self.pool.shared.connections.may_open && self.source.has_more() => {
+            false if self.pool.may_open() && self.source.has_more() => {
                 self.pool.grows_at(&self.slots)
             }
             false => Nanos::MAX,
         };
-        let is_over = self.stage.is_over(self.timeline(), self.turn.now);
+        let is_over = self.stage.is_over(&self.pool.timeline, self.turn.now);
         // If the load ends with the window, not even slots due before t1 are sent later.
         if !is_over && (slot < t1 || self.slots.has_tail) {
             until = until.min(slot);
@@ -520,56 +519,34 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
     fn drain(&mut self) -> io::Result<Nanos> {
         self.stage.is_sending = false;
         self.backend.submit();
-        self.pool.shared.record_open_at_end();
+        self.pool.record_open_at_end();
         let mut now = Nanos(self.phases.tail_end_ns);
-        let mut end = self.timeline().drain_end;
+        let mut end = self.pool.timeline.drain_end;
         let mut drained_at = None;
         loop {
             // A stop request that was handled has set the drain's end.
             let stop_at = if self.stage.is_stopped { Nanos::MAX } else { self.control.stop_at() };
-            let counts = &self.pool.shared.connections.counts;
-            let in_flight = counts.in_flight;
-            let open = counts.open;
+            let in_flight = self.pool.connections.in_flight();
+            let open = self.pool.connections.open();
             let is_over = now >= end.min(stop_at);
             match drained_at {
                 None if in_flight == 0 || is_over => {
                     drained_at = Some(now);
-                    self.pool.censor(now);
+                    self.handler.censor(&mut self.pool, now);
                     end = now.after(listen_ns(self.job, self.pool.recorder().service_max_ns()));
                     continue;
                 }
                 Some(drained_at) if is_over || open == 0 => return Ok(drained_at),
                 _ => {}
             }
-            let until = self.pool.shared.connections.deadlines.next().min(end).min(stop_at);
-            let until =
-                until.min(self.pool.recorder().series.current_end()).min(self.live.frame_at);
+            let until = self.pool.next_deadline().min(end).min(stop_at);
+            let until = until.min(self.pool.recorder().interval_end()).min(self.live.frame_at);
             self.backend.wait(until, WaitPolicy::Sleep)?;
             let called_at = self.process_events();
             now = self.backend.now();
             self.expire(now.min(called_at));
             self.observe(now);
         }
-    }
-
-    /// Closes every socket; returns the time at which that was done.
-    fn close_all(&mut self) -> Nanos {
-        self.pool.shared.record_opening_at_end();
-        for conn in self.pool.shared.connections.all() {
-            match self.pool.shared.connections.at(conn).state {
-                SocketState::Closed | SocketState::Queued => {}
-                _ => {
-                    self.pool.announce_close(conn);
-                    self.pool.shared.layers.send_output(conn, &mut self.backend);
-                    self.backend.close(conn, Close::Graceful);
-                }
-            }
-            // The queue of sockets to close takes memory too.
-            if conn.0 % CLOSE_BATCH == CLOSE_BATCH - 1 {
-                self.backend.submit();
-            }
-        }
-        self.backend.submit().after
     }
 }
 

@@ -2,7 +2,7 @@
 
 use weir_io::{ConnId, Nanos};
 
-use crate::deadlines::Deadlines;
+use super::deadlines::Deadlines;
 
 /// The delays of one worker's connections. They are kept apart from the timers of requests, of
 /// which a busy connection has at most one per timeout span.
@@ -19,6 +19,12 @@ impl Delays {
     pub(super) fn new(connections: u32) -> Delays {
         let until = vec![Nanos::MAX; connections as usize];
         Delays { until, deadlines: Deadlines::new(connections) }
+    }
+
+    /// True if a script may delay connections.
+    #[inline(always)]
+    pub(super) fn are_possible(&self) -> bool {
+        !self.until.is_empty()
     }
 
     /// Returns a lower bound of the end of the next delay.

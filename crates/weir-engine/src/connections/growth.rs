@@ -6,7 +6,7 @@ use std::ops::Range;
 use weir_io::ConnId;
 
 use super::ConnectionLimits;
-use crate::open_queue::{CONNECTING_MAX, OpenQueue};
+use super::open_queue::{CONNECTING_MAX, OpenQueue};
 
 /// The connections of one worker that have never been opened.
 #[derive(Debug)]

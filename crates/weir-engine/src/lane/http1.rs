@@ -4,23 +4,19 @@
 
 use std::ops::Range;
 
-use weir_http::{
-    HeadCache, Prepared, ProtocolError, ReceivedResponse, RequestTraits, ResponseEvent,
-};
+use weir_http::{HeadCache, ProtocolError, ReceivedResponse, RequestTraits, ResponseEvent};
 use weir_io::{Backend, ConnId, Nanos, Segment};
 use weir_result::ErrorKind;
 
 use super::http1_slots::Http1Slots;
 use super::http1_unsent::UnsentRequests;
-use super::{After, Lane, PoolState, Slots, StringRoom, meets};
-use crate::completion::{KernelTimes, Outcome, Response};
-use crate::connection::{NO_SLOT, SocketState};
-use crate::connections::{ConnectionLimits, Connections, ScriptEvent, StateCounts};
-use crate::exchange::{Exchange, ExchangePlace, take_oldest};
+use super::{After, Lane, StringRoom, meets};
+use crate::connections::{Connections, NO_SLOT, Refill, ScriptEvent, SocketState};
+use crate::exchange::{Exchange, ExchangePlace, KernelTimes, Outcome, Response, take_oldest};
 use crate::job::Job;
-use crate::ledger::{Observed, TimedMessage};
-use crate::repeated::Repeated;
-use crate::script::Batch;
+use crate::pool::ConnectionPool;
+use crate::record::{Observed, TimedMessage};
+use crate::requests::{Batch, Repeated, Slots};
 use crate::tls::{Session, TlsError};
 
 /// Longest wait for the peer to close a connection after its last response, in nanoseconds.
@@ -53,70 +49,64 @@ pub(crate) struct Http1Lane {
 }
 
 impl Lane for Http1Lane {
-    const STREAMS: bool = false;
-
     type Request = Repeated;
 
-    /// Requests of a list are sent one by one.
-    fn prepare(request: &Prepared, job: &Job, backend: &mut impl Backend) -> Repeated {
-        let depth = if job.list.is_some() { 1 } else { job.plan.depth() };
-        Repeated::new(request.bytes(), request.traits(), depth, backend)
-    }
-
-    fn request_in(batch: &Batch, depth: u16, backend: &mut impl Backend) -> Option<Repeated> {
-        let [request] = batch.requests[..] else { return None };
-        Some(Repeated::new(&batch.bytes[..].into(), request.traits, depth, backend))
-    }
-
-    #[inline]
-    fn busy(counts: &StateCounts) -> u64 {
-        counts.in_flight.min(counts.open)
-    }
-
-    fn begin(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> After {
-        shared.opened(conn, at);
-        let slot = shared.connections.at(conn).slot;
+    fn begin(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) -> After {
+        pool.opened(conn, at);
+        let slot = pool.connections.at(conn).slot;
         if slot != NO_SLOT {
             self.slots.at(slot).protocol.reset();
         }
-        shared.connections.free(conn, 0);
+        pool.connections.free(conn, 0);
         After::Open
     }
 
     #[inline]
-    fn received(&mut self, shared: &mut PoolState, conn: ConnId, bytes: &[u8], at: Nanos) -> After {
-        shared.ledger.recorder.received(bytes.len() as u64, at);
-        let slot = self.slots.of(&mut shared.connections, conn);
+    fn received(
+        &mut self,
+        pool: &mut ConnectionPool,
+        conn: ConnId,
+        bytes: &[u8],
+        at: Nanos,
+    ) -> After {
+        pool.ledger.recorder.received(&pool.timeline, bytes.len() as u64, at);
+        let slot = self.slots.of(&mut pool.connections, conn);
         let Http1Lane { slots, known, responses, .. } = self;
         let read = slots.at(slot).protocol.receive_cached(bytes, known, responses);
-        self.after_read(shared, conn, at, read)
+        self.after_read(pool, conn, at, read)
     }
 
-    fn discarded(&mut self, shared: &mut PoolState, conn: ConnId, bytes: u64, at: Nanos) -> After {
-        shared.ledger.recorder.received(bytes, at);
-        let slot = self.slots.of(&mut shared.connections, conn);
+    fn discarded(
+        &mut self,
+        pool: &mut ConnectionPool,
+        conn: ConnId,
+        bytes: u64,
+        at: Nanos,
+    ) -> After {
+        pool.ledger.recorder.received(&pool.timeline, bytes, at);
+        let slot = self.slots.of(&mut pool.connections, conn);
         let read = self.slots.at(slot).protocol.skip(bytes, &mut self.responses);
-        self.after_read(shared, conn, at, read)
+        self.after_read(pool, conn, at, read)
     }
 
-    fn end_of_stream(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> ErrorKind {
-        let slot = self.slots.of(&mut shared.connections, conn);
+    fn end_of_stream(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) -> ErrorKind {
+        let slot = self.slots.of(&mut pool.connections, conn);
         let read = self.slots.at(slot).protocol.end_of_stream(&mut self.responses);
-        self.settle(shared, conn, at);
+        self.settle(pool, conn, at);
         match read {
             Err(_) => ErrorKind::ClosedInAnswer,
             Ok(()) => ErrorKind::ClosedBeforeAnswer,
         }
     }
 
-    fn expire_requests(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) -> After {
-        let timeout_ns = shared.connections.limits.timeout_ns;
-        match self.oldest(shared, conn) {
-            Some(sent_at) if sent_at.after(timeout_ns) <= now => {}
+    fn expire_requests(&mut self, pool: &mut ConnectionPool, conn: ConnId, now: Nanos) -> After {
+        let limits = &pool.connections.limits;
+        match self.oldest(pool, conn) {
+            Some(sent_at) if limits.overdue_at(sent_at) <= now => {}
             _ => return After::Open,
         }
-        if shared.connections.limits.late_responses {
-            self.mark_overdue(shared, conn, now);
+        if limits.late_responses {
+            self.mark_overdue(pool, conn, now);
             return After::Open;
         }
         After::TimedOut
@@ -124,13 +114,13 @@ impl Lane for Http1Lane {
 
     /// The requests behind the oldest fail because their responses can no longer arrive: none is
     /// ever sent again. If the oldest has timed out, so has each one sent as long ago.
-    fn end_all(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos, oldest: Outcome) {
-        let slot = shared.connections.at(conn).slot;
+    fn end_all(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos, oldest: Outcome) {
+        let slot = pool.connections.at(conn).slot;
         if slot == NO_SLOT {
             return;
         }
         let overdue_before = match oldest {
-            Outcome::TimedOut => at.before(shared.connections.limits.timeout_ns),
+            Outcome::TimedOut => pool.connections.limits.overdue_before(at),
             _ => Nanos::ZERO,
         };
         let (_, exchanges) = self.slots.parts(slot);
@@ -140,71 +130,71 @@ impl Lane for Http1Lane {
                 true => oldest,
                 false => Outcome::TransportError(ErrorKind::ClosedBeforeAnswer),
             };
-            shared.ledger.ended(ExchangePlace { conn, id }, &exchange, outcome, at);
+            pool.ledger.ended(&pool.timeline, ExchangePlace { conn, id }, &exchange, outcome, at);
             is_oldest = false;
         }
-        shared.connections.lost_requests(conn);
+        pool.connections.lost_requests(conn);
     }
 
-    fn closed(&mut self, shared: &mut PoolState, conn: ConnId, _at: Nanos) {
-        let slot = shared.connections.at(conn).slot;
-        if shared.connections.limits.leases && slot != NO_SLOT {
+    fn closed(&mut self, pool: &mut ConnectionPool, conn: ConnId, _at: Nanos) {
+        let slot = pool.connections.at(conn).slot;
+        if pool.connections.limits.leases && slot != NO_SLOT {
             self.slots.at(slot).protocol.reset();
-            self.slots.end_lease(&mut shared.connections, conn);
+            self.slots.end_lease(&mut pool.connections, conn);
         }
     }
 
-    fn oldest(&self, shared: &PoolState, conn: ConnId) -> Option<Nanos> {
-        match shared.connections.at(conn).slot {
+    fn oldest(&self, pool: &ConnectionPool, conn: ConnId) -> Option<Nanos> {
+        match pool.connections.at(conn).slot {
             NO_SLOT => None,
-            slot => shared.ledger.oldest_heard_at(conn, self.slots.exchanges(slot)),
+            slot => pool.ledger.oldest_heard_at(conn, self.slots.exchanges(slot)),
         }
     }
 
-    fn is_mid_response(&self, shared: &PoolState, conn: ConnId) -> bool {
-        match shared.connections.at(conn).slot {
+    fn is_mid_response(&self, pool: &ConnectionPool, conn: ConnId) -> bool {
+        match pool.connections.at(conn).slot {
             NO_SLOT => false,
             slot => self.slots.protocol(slot).is_mid_response(),
         }
     }
 
     #[inline]
-    fn room(&self, shared: &PoolState, conn: ConnId, request: &Repeated) -> u16 {
-        let Connections { limits, renewal, .. } = &shared.connections;
-        if !limits.fill || limits.batches || request.traits.closes || renewal.counts_requests() {
+    fn room(&self, pool: &ConnectionPool, conn: ConnId, request: &Repeated) -> u16 {
+        let Connections { limits, renewal, .. } = &pool.connections;
+        if limits.refill != Refill::Half || request.traits.closes || renewal.counts_requests() {
             return 1;
         }
-        self.depth - shared.connections.at(conn).load
+        self.depth - pool.connections.at(conn).load
     }
 
     #[inline(always)]
     fn dispatch(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         conn: ConnId,
         request: &Repeated,
         slots: Slots,
         now: Nanos,
     ) {
-        self.dispatch_with(shared, conn, request.traits, slots, now);
+        self.dispatch_with(pool, conn, request.traits, slots, now);
     }
 
     fn flush(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         backend: &mut impl Backend,
         conn: ConnId,
         request: Option<&Repeated>,
     ) -> Result<(), TlsError> {
         // A script's strings are sent as soon as they are dispatched.
         let Some(request) = request else { return Ok(()) };
-        let unsent = std::mem::take(&mut shared.connections.at_mut(conn).unsent);
+        let unsent = std::mem::take(&mut pool.connections.at_mut(conn).unsent);
         self.segments.clear();
-        match shared.layers.session(conn) {
+        match pool.layers.session(conn) {
             Some(session) => {
                 if let Err(error) = self.seal(session, backend, request, unsent) {
                     backend.send(conn, &self.segments);
-                    self.unsend_unsealed(shared, conn, unsent);
+                    self.unsend_unsealed(pool, conn, unsent);
                     return Err(error);
                 }
             }
@@ -214,32 +204,32 @@ impl Lane for Http1Lane {
         Ok(())
     }
 
-    fn string_room(&self, _shared: &PoolState, _conn: ConnId, _batch: &Batch) -> StringRoom {
+    fn string_room(&self, _pool: &ConnectionPool, _conn: ConnId, _batch: &Batch) -> StringRoom {
         StringRoom::Now
     }
 
     fn dispatch_string(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         backend: &mut impl Backend,
         conn: ConnId,
         batch: &Batch,
         slots: impl Iterator<Item = Slots>,
         now: Nanos,
     ) -> Result<(), TlsError> {
-        let is_shallow = shared.connections.at(conn).depth < self.depth;
+        let is_shallow = pool.connections.at(conn).depth < self.depth;
         if is_shallow || batch.requests.len() > usize::from(self.depth) {
-            self.deepen(shared, conn, batch.requests.len());
+            self.deepen(pool, conn, batch.requests.len());
         }
         for (request, slot) in batch.requests.iter().zip(slots) {
-            self.dispatch_with(shared, conn, request.traits, slot, now);
+            self.dispatch_with(pool, conn, request.traits, slot, now);
         }
-        let requests = std::mem::take(&mut shared.connections.at_mut(conn).unsent);
-        let bytes = match shared.layers.session(conn) {
+        let requests = std::mem::take(&mut pool.connections.at_mut(conn).unsent);
+        let bytes = match pool.layers.session(conn) {
             Some(session) => {
                 self.sealed.clear();
                 if let Err(error) = session.send(&batch.bytes, &mut self.sealed) {
-                    self.unsend_unsealed(shared, conn, requests);
+                    self.unsend_unsealed(pool, conn, requests);
                     return Err(error);
                 }
                 &self.sealed
@@ -253,44 +243,45 @@ impl Lane for Http1Lane {
     }
 
     #[cold]
-    fn note_failing(&mut self, shared: &PoolState, conn: ConnId) {
-        let slot = shared.connections.at(conn).slot;
+    fn note_failing(&mut self, pool: &ConnectionPool, conn: ConnId) {
+        let slot = pool.connections.at(conn).slot;
         let exchanges = if slot == NO_SLOT { &[] } else { self.slots.exchanges(slot) };
         self.unsent.note(exchanges);
     }
 
     #[cold]
-    fn unsend(&mut self, shared: &mut PoolState, bytes: u64, request: Option<&Repeated>) {
-        let request = request.filter(|_| !shared.layers.have_tls());
+    fn unsend(&mut self, pool: &mut ConnectionPool, bytes: u64, request: Option<&Repeated>) {
+        let request = request.filter(|_| !pool.layers.have_tls());
         let each = request.map(|request| request.one_bytes as u64);
-        self.unsent.count_bytes(&mut shared.ledger, bytes, each);
+        self.unsent.count_bytes(&mut pool.ledger, bytes, each);
     }
 
-    fn response(&self, shared: &PoolState, conn: ConnId, nth: usize) -> ReceivedResponse<'_> {
-        self.slots.protocol(shared.connections.at(conn).slot).response(nth)
+    fn response(&self, pool: &ConnectionPool, conn: ConnId, nth: usize) -> ReceivedResponse<'_> {
+        self.slots.protocol(pool.connections.at(conn).slot).response(nth)
     }
 
-    fn forget_responses(&mut self, shared: &PoolState, conn: ConnId) {
-        self.slots.at(shared.connections.at(conn).slot).protocol.forget_responses();
+    fn forget_responses(&mut self, pool: &ConnectionPool, conn: ConnId) {
+        self.slots.at(pool.connections.at(conn).slot).protocol.forget_responses();
     }
 
     fn live(&mut self) -> impl Iterator<Item = (ExchangePlace, &mut Exchange)> {
         self.slots.live()
     }
 
-    fn finish(&mut self, shared: &mut PoolState, _end: Nanos) {
-        shared.ledger.recorder.interim_responses(self.slots.interim_responses());
-        shared.ledger.recorder.event_streams(self.known.has_event_streams());
+    fn finish(&mut self, pool: &mut ConnectionPool, _end: Nanos) {
+        pool.ledger.recorder.interim_responses(self.slots.interim_responses());
+        pool.ledger.recorder.event_streams(self.known.has_event_streams());
     }
 }
 
 impl Http1Lane {
     /// Returns the lane of a worker of `job` with these connections.
-    pub(crate) fn new(job: &Job, connections: &mut Connections) -> Http1Lane {
+    pub(crate) fn new(job: &Job, pool: &mut ConnectionPool) -> Http1Lane {
+        let connections = &mut pool.connections;
         let limits = connections.limits;
         let budget = job.body_budget.clone();
         let format = job.messages.as_ref().and_then(|rules| rules.format.clone());
-        let mut slots = Http1Slots::new(limits.depth, limits.keeps, format, budget);
+        let mut slots = Http1Slots::new(limits.depth, pool.needs.keeps, format, budget);
         if !limits.leases {
             connections.all().for_each(|conn| connections.at_mut(conn).slot = slots.lease(conn));
         }
@@ -308,29 +299,29 @@ impl Http1Lane {
 
     /// Provides slots for `requests` requests on `conn`, which has none in flight.
     #[cold]
-    fn deepen(&mut self, shared: &mut PoolState, conn: ConnId, requests: usize) {
+    fn deepen(&mut self, pool: &mut ConnectionPool, conn: ConnId, requests: usize) {
         let requests = u16::try_from(requests).expect("limited when they were read");
         if requests > self.depth {
             self.depth = requests.checked_next_power_of_two().unwrap_or(requests);
             self.slots.deepen(self.depth);
         }
-        shared.connections.at_mut(conn).depth = self.depth;
-        let slot = self.slots.of(&mut shared.connections, conn);
+        pool.connections.at_mut(conn).depth = self.depth;
+        let slot = self.slots.of(&mut pool.connections, conn);
         self.slots.at(slot).protocol.set_depth(self.depth);
     }
 
     #[inline(always)]
     fn dispatch_with(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         conn: ConnId,
         request: RequestTraits,
         slots: Slots,
         now: Nanos,
     ) {
         let requests = slots.count;
-        let slot = self.slots.of(&mut shared.connections, conn);
-        let exchange = slots.exchange(shared.connections.at(conn).freed_at, now);
+        let slot = self.slots.of(&mut pool.connections, conn);
+        let exchange = slots.exchange(pool.connections.at(conn).freed_at, now);
         let (own, exchanges) = self.slots.parts(slot);
         let mut left = requests;
         while left > 0 {
@@ -340,10 +331,10 @@ impl Http1Lane {
                 *kept = exchange;
             }
         }
-        shared.connections.dispatched(conn, requests, own.protocol.capacity(), now);
-        shared.ledger.dispatched(&exchange, requests.into());
-        if shared.connections.renewal.counts_requests() {
-            shared.connections.spend(conn);
+        pool.connections.dispatched(conn, requests, own.protocol.capacity(), now);
+        pool.ledger.dispatched(&pool.timeline, &exchange, requests.into());
+        if pool.connections.renewal.counts_requests() {
+            pool.connections.spend(conn);
         }
     }
 
@@ -385,35 +376,35 @@ impl Http1Lane {
     #[inline]
     fn after_read(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         conn: ConnId,
         at: Nanos,
         read: Result<(), ProtocolError>,
     ) -> After {
-        if shared.connections.limits.messages {
-            self.note_messages(shared, conn, at);
+        if pool.needs.messages {
+            self.note_messages(pool, conn, at);
         }
-        let closes = self.settle(shared, conn, at);
+        let closes = self.settle(pool, conn, at);
         if let Err(error) = read {
-            return shared.broken(error);
+            return After::broken(pool, error);
         }
-        let connection = shared.connections.at(conn);
+        let connection = pool.connections.at(conn);
         let own = self.slots.at(connection.slot);
         if own.protocol.began_here() {
             own.first_byte_at = at;
         }
         if closes {
-            shared.connections.await_close(conn, at.after(CLOSING_NS));
+            pool.connections.await_close(conn, at.after(CLOSING_NS));
         } else if connection.state == SocketState::Retiring && connection.load == 0 {
             return After::Drained;
-        } else if shared.connections.limits.discard {
+        } else if pool.needs.discards {
             let bytes = own.protocol.discardable();
             if bytes >= DISCARD_MIN_BYTES {
                 return After::Discard(bytes);
             }
         }
-        if shared.connections.limits.leases {
-            self.slots.end_lease(&mut shared.connections, conn);
+        if pool.connections.limits.leases {
+            self.slots.end_lease(&mut pool.connections, conn);
         }
         After::Open
     }
@@ -421,16 +412,16 @@ impl Http1Lane {
     /// Ends the exchanges of the complete responses. Returns true if the last one closes the
     /// connection.
     #[inline]
-    fn settle(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> bool {
+    fn settle(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) -> bool {
         if self.responses.is_empty() {
             return false;
         }
-        if shared.connections.limits.shows.is_some() {
-            self.note_responses(&mut shared.connections, conn);
+        if pool.needs.shows.is_some() {
+            self.note_responses(&mut pool.connections, conn);
         }
-        match shared.connections.limits.checks {
-            false => self.settle_all::<false>(shared, conn, at),
-            true => self.settle_all::<true>(shared, conn, at),
+        match pool.needs.checks {
+            false => self.settle_all::<false>(pool, conn, at),
+            true => self.settle_all::<true>(pool, conn, at),
         }
     }
 
@@ -439,22 +430,22 @@ impl Http1Lane {
     #[inline]
     fn settle_all<const CHECKS: bool>(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         conn: ConnId,
         at: Nanos,
     ) -> bool {
-        let PoolState { connections, ledger, .. } = shared;
+        let ConnectionPool { timeline, connections, ledger, needs, .. } = pool;
         let is_observed = ledger.observes(conn);
         if is_observed {
             let load = connections.at(conn).load;
             let transmitted_at = ledger.stamping.take_transmitted(conn);
             let is_stamped = ledger.stamping.covers(conn);
-            self.take_stamps(is_stamped, shared.received_at, transmitted_at, load);
+            self.take_stamps(is_stamped, pool.received_at, transmitted_at, load);
         }
-        let ConnectionLimits { fill, batches, keeps, .. } = connections.limits;
+        let takes_batches = connections.limits.refill == Refill::Batch;
         let connection = connections.at_mut(conn);
         let (own, exchanges) = self.slots.parts(connection.slot);
-        if connection.load == self.depth || batches {
+        if connection.load == self.depth || takes_batches {
             connection.freed_at = at;
         }
         let mut closes = false;
@@ -481,9 +472,12 @@ impl Http1Lane {
                 let kept = || own.protocol.response(nth);
                 let is_ok = match CHECKS {
                     false => ledger.accepts(event.status),
-                    true => meets(ledger, place, (&exchange, alike), (keeps, event.status), kept),
+                    true => {
+                        meets(ledger, place, (&exchange, alike), (needs.keeps, event.status), kept)
+                    }
                 };
-                ledger.responded(&exchange, alike as u32, (response, is_ok), at, observed);
+                let outcome = Outcome::of(response, is_ok);
+                ledger.responded(timeline, &exchange, alike as u32, outcome, at, observed);
                 connection.load -= alike as u16;
                 if connection.load == 0 {
                     ledger.batch_ended(&exchange, at);
@@ -493,34 +487,40 @@ impl Http1Lane {
             closes |= event.closes;
         }
         connection.responded();
-        let state = connection.state;
-        let load = connection.load;
-        connections.counts.in_flight -= ended_exchanges;
+        connections.ended(ended_exchanges);
         connections.alive(at);
-        let takes_more = match (batches, fill) {
-            (true, _) => load == 0,
-            (_, true) => load <= self.depth / 2,
-            _ => true,
-        };
-        if state == SocketState::Open && takes_more {
-            connections.free(conn, if fill { 0 } else { load });
-        }
+        self.refill(connections, conn);
         closes
+    }
+
+    /// Makes `conn` available again after responses, if it takes further requests.
+    #[inline(always)]
+    fn refill(&self, connections: &mut Connections, conn: ConnId) {
+        let connection = connections.at(conn);
+        let load = connection.load;
+        let is_open = connection.state == SocketState::Open;
+        match connections.limits.refill {
+            _ if !is_open => {}
+            Refill::One => connections.free(conn, load),
+            Refill::Half if load <= self.depth / 2 => connections.free(conn, 0),
+            Refill::Batch if load == 0 => connections.free(conn, 0),
+            Refill::Half | Refill::Batch => {}
+        }
     }
 
     /// Announces the messages of the current event. Without pipelining they are of the only request
     /// in flight.
     #[inline(never)]
-    fn note_messages(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
-        let slot = shared.connections.at(conn).slot;
+    fn note_messages(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) {
+        let slot = pool.connections.at(conn).slot;
         let place = ExchangePlace { conn, id: 0 };
         let exchange = self.slots.exchanges(slot)[0];
-        let stamp = shared.received_at;
+        let stamp = pool.received_at;
         let messages = self.slots.protocol(slot).messages();
         for (index, message) in messages.iter().enumerate() {
             let is_last = index + 1 == messages.len();
             let timed = TimedMessage { message: *message, at, stamp, is_last };
-            shared.ledger.message(place, &exchange, timed);
+            pool.ledger.message(&pool.timeline, place, &exchange, timed);
         }
     }
 
@@ -554,21 +554,21 @@ impl Http1Lane {
     }
 
     /// Counts the requests on `conn` that have waited for longer than the timeout, once each.
-    fn mark_overdue(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) {
-        let overdue_before = now.before(shared.connections.limits.timeout_ns);
-        let (_, exchanges) = self.slots.parts(shared.connections.at(conn).slot);
+    fn mark_overdue(&mut self, pool: &mut ConnectionPool, conn: ConnId, now: Nanos) {
+        let overdue_before = pool.connections.limits.overdue_before(now);
+        let (_, exchanges) = self.slots.parts(pool.connections.at(conn).slot);
         let waiting = exchanges.iter_mut().filter(|one| one.is_live() && !one.is_overdue);
         for exchange in waiting.filter(|one| one.sent_at <= overdue_before) {
             exchange.is_overdue = true;
-            shared.ledger.overdue(exchange);
+            pool.ledger.overdue(exchange);
         }
     }
 
     /// Counts the last `requests` requests on `conn` as unsent, because TLS could not encrypt them.
     #[cold]
-    fn unsend_unsealed(&mut self, shared: &mut PoolState, conn: ConnId, requests: u16) {
-        self.note_failing(shared, conn);
-        self.unsent.count_youngest(&mut shared.ledger, requests.into());
+    fn unsend_unsealed(&mut self, pool: &mut ConnectionPool, conn: ConnId, requests: u16) {
+        self.note_failing(pool, conn);
+        self.unsent.count_youngest(&mut pool.ledger, requests.into());
     }
 }
 

@@ -8,8 +8,7 @@
 use weir_http::{BodyBudget, Http1, Interest, MessageFormat};
 use weir_io::{ConnId, Nanos};
 
-use crate::connection::NO_SLOT;
-use crate::connections::Connections;
+use crate::connections::{Connections, NO_SLOT};
 use crate::exchange::{Exchange, ExchangePlace};
 
 /// The state leased to one connection.

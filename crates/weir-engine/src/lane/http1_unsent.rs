@@ -3,7 +3,7 @@
 use weir_io::Nanos;
 
 use crate::exchange::{Exchange, SlotPhase};
-use crate::ledger::Ledger;
+use crate::record::Ledger;
 
 /// The last send, and the requests of the last socket that failed.
 #[derive(Debug)]

@@ -5,20 +5,19 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use weir_http::{
-    Multiplexed, MultiplexedFactory, Prepared, ProtocolError, ReceivedResponse, Request, RequestId,
+    Multiplexed, MultiplexedFactory, ProtocolError, ReceivedResponse, Request, RequestId,
     StreamEvent, StreamEventKind, StreamMessage,
 };
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::ErrorKind;
 
-use super::{After, Lane, PoolState, Slots, StringRoom, meets};
-use crate::completion::{KernelTimes, Outcome, Response};
-use crate::connection::SocketState;
-use crate::connections::{Connections, ScriptEvent, StateCounts};
-use crate::exchange::{Exchange, ExchangePlace, take_oldest};
+use super::{After, Lane, StringRoom, meets};
+use crate::connections::{Connections, Refill, ScriptEvent, SocketState};
+use crate::exchange::{Exchange, ExchangePlace, KernelTimes, Outcome, Response, take_oldest};
 use crate::job::Job;
-use crate::ledger::{Observed, TimedMessage};
-use crate::script::Batch;
+use crate::pool::ConnectionPool;
+use crate::record::{Observed, TimedMessage};
+use crate::requests::{Batch, Slots};
 use crate::tls::TlsError;
 
 /// Times that a returned request is sent again; if it is returned once more, it has failed.
@@ -29,6 +28,9 @@ const RESENDS_MAX: u8 = 3;
 pub(crate) struct StreamLane {
     /// Streams of a connection at most.
     depth: u16,
+    /// True if a connection is filled in one go, in a closed loop without batches. One send then
+    /// carries the requests, and a server that reads requests together answers them together.
+    fills: bool,
     /// State of each connection.
     connections: Vec<StreamConnection>,
     /// Requests in flight: `depth` for each connection, by request id.
@@ -76,89 +78,80 @@ struct Returned {
 }
 
 impl Lane for StreamLane {
-    const STREAMS: bool = true;
-
     type Request = Arc<Request>;
 
-    fn prepare(request: &Prepared, job: &Job, _backend: &mut impl Backend) -> Arc<Request> {
-        Arc::new(request.request(job.scheme()))
-    }
-
-    fn request_in(batch: &Batch, _depth: u16, _backend: &mut impl Backend) -> Option<Arc<Request>> {
-        let [request] = &batch.fields[..] else { return None };
-        Some(Arc::clone(request))
-    }
-
-    #[inline]
-    fn busy(counts: &StateCounts) -> u64 {
-        counts.in_flight
-    }
-
-    fn begin(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> After {
+    fn begin(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) -> After {
         let protocol = self.protocol(conn);
         protocol.reset();
         protocol.open(at.0);
-        self.after_call(shared, conn, at, Ok(()))
+        self.after_call(pool, conn, at, Ok(()))
     }
 
     #[inline(never)]
-    fn received(&mut self, shared: &mut PoolState, conn: ConnId, bytes: &[u8], at: Nanos) -> After {
-        shared.ledger.recorder.received(bytes.len() as u64, at);
+    fn received(
+        &mut self,
+        pool: &mut ConnectionPool,
+        conn: ConnId,
+        bytes: &[u8],
+        at: Nanos,
+    ) -> After {
+        pool.ledger.recorder.received(&pool.timeline, bytes.len() as u64, at);
         let read = self.connections[conn.index()].protocol.receive(bytes, at.0, &mut self.events);
-        if shared.connections.limits.messages {
-            self.note_messages(shared, conn, at);
+        if pool.needs.messages {
+            self.note_messages(pool, conn, at);
         }
-        if shared.connections.limits.pushes {
-            shared.ledger.pushed(self.connections[conn.index()].protocol.pushed(), at);
+        if pool.needs.pushes {
+            let pushed = self.connections[conn.index()].protocol.pushed();
+            pool.ledger.pushed(&pool.timeline, pushed, at);
         }
-        self.after_call(shared, conn, at, read)
+        self.after_call(pool, conn, at, read)
     }
 
-    fn end_of_stream(&mut self, _shared: &mut PoolState, conn: ConnId, _at: Nanos) -> ErrorKind {
+    fn end_of_stream(&mut self, _pool: &mut ConnectionPool, conn: ConnId, _at: Nanos) -> ErrorKind {
         let is_mid_response = self.protocol(conn).is_mid_response();
         if is_mid_response { ErrorKind::ClosedInAnswer } else { ErrorKind::ClosedBeforeAnswer }
     }
 
     /// An overdue request is cancelled, and the connection stays open.
-    fn expire_requests(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) -> After {
-        self.cancel_overdue(shared, conn, now);
-        self.after_call(shared, conn, now, Ok(()))
+    fn expire_requests(&mut self, pool: &mut ConnectionPool, conn: ConnId, now: Nanos) -> After {
+        self.cancel_overdue(pool, conn, now);
+        self.after_call(pool, conn, now, Ok(()))
     }
 
     /// Streams wait for no other, and all end as the oldest.
-    fn end_all(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos, oldest: Outcome) {
+    fn end_all(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos, oldest: Outcome) {
         let depth = usize::from(self.depth);
         let exchanges = &mut self.exchanges[conn.index() * depth..][..depth];
         while let Some((id, exchange)) = take_oldest(exchanges) {
-            shared.ledger.ended(ExchangePlace { conn, id }, &exchange, oldest, at);
+            pool.ledger.ended(&pool.timeline, ExchangePlace { conn, id }, &exchange, oldest, at);
         }
-        shared.connections.lost_requests(conn);
+        pool.connections.lost_requests(conn);
     }
 
-    fn closed(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
-        self.record_capacity(shared, conn, at);
+    fn closed(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) {
+        self.record_capacity(pool, conn, at);
         let StreamConnection { protocol, .. } = &self.connections[conn.index()];
-        shared.ledger.connections.socket_ended(&**protocol, self.depth);
+        pool.ledger.connections.socket_ended(&**protocol, self.depth);
         self.protocol(conn).reset();
     }
 
-    fn retired(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
-        self.record_capacity(shared, conn, at);
+    fn retired(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) {
+        self.record_capacity(pool, conn, at);
     }
 
     /// A failure of TLS changes nothing: the socket is closed in any case.
-    fn announce_close(&mut self, shared: &mut PoolState, conn: ConnId) {
+    fn announce_close(&mut self, pool: &mut ConnectionPool, conn: ConnId) {
         self.protocol(conn).close();
-        let _is_sealed = self.transmit(shared, conn).is_ok();
+        let _is_sealed = self.transmit(pool, conn).is_ok();
     }
 
-    fn oldest(&self, shared: &PoolState, conn: ConnId) -> Option<Nanos> {
+    fn oldest(&self, pool: &ConnectionPool, conn: ConnId) -> Option<Nanos> {
         let depth = usize::from(self.depth);
         let exchanges = &self.exchanges[conn.index() * depth..][..depth];
-        shared.ledger.oldest_heard_at(conn, exchanges)
+        pool.ledger.oldest_heard_at(conn, exchanges)
     }
 
-    fn is_mid_response(&self, _shared: &PoolState, conn: ConnId) -> bool {
+    fn is_mid_response(&self, _pool: &ConnectionPool, conn: ConnId) -> bool {
         self.connections[conn.index()].protocol.is_mid_response()
     }
 
@@ -166,45 +159,42 @@ impl Lane for StreamLane {
         self.connections[conn.index()].protocol.goaway().is_some()
     }
 
-    /// In a closed loop a connection is filled in one go: one send carries the requests, and a
-    /// server that reads requests together answers them together.
-    fn room(&self, shared: &PoolState, conn: ConnId, _request: &Arc<Request>) -> u16 {
-        let Connections { limits, renewal, .. } = &shared.connections;
-        if limits.is_open_loop || limits.batches {
+    fn room(&self, pool: &ConnectionPool, conn: ConnId, _request: &Arc<Request>) -> u16 {
+        if !self.fills {
             return 1;
         }
-        let room = self.capacity(conn).min(renewal.left(conn));
+        let room = self.capacity(conn).min(pool.connections.renewal.left(conn));
         u16::try_from(room).unwrap_or(u16::MAX).max(1)
     }
 
     fn dispatch(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         conn: ConnId,
         request: &Arc<Request>,
         slots: Slots,
         now: Nanos,
     ) {
-        let exchange = slots.exchange(shared.connections.at(conn).freed_at, now);
+        let exchange = slots.exchange(pool.connections.at(conn).freed_at, now);
         for _ in 0..slots.count {
             let request = Arc::clone(request);
             let stream = StreamState { first_byte_at: Nanos::MAX, returns: 0, request };
-            self.start(shared, conn, exchange, stream);
+            self.start(pool, conn, exchange, stream);
         }
-        shared.ledger.dispatched(&exchange, slots.count.into());
+        pool.ledger.dispatched(&pool.timeline, &exchange, slots.count.into());
     }
 
     #[inline(never)]
     fn flush(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         backend: &mut impl Backend,
         conn: ConnId,
         _request: Option<&Arc<Request>>,
     ) -> Result<(), TlsError> {
-        shared.connections.at_mut(conn).unsent = 0;
-        let sealed = self.transmit(shared, conn);
-        shared.layers.send_output(conn, backend);
+        pool.connections.at_mut(conn).unsent = 0;
+        let sealed = self.transmit(pool, conn);
+        pool.layers.send_output(conn, backend);
         sealed
     }
 
@@ -214,25 +204,25 @@ impl Lane for StreamLane {
     }
 
     /// The time until its return counts as waiting for a connection: it was not the client's.
-    fn resend(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) {
+    fn resend(&mut self, pool: &mut ConnectionPool, conn: ConnId, now: Nanos) {
         let Some(returned) = self.returned.pop_front() else { return };
         let Returned { exchange, request, returned_at, returns, .. } = returned;
-        let freed_at = shared.connections.at(conn).freed_at.max(returned_at);
+        let freed_at = pool.connections.at(conn).freed_at.max(returned_at);
         let exchange = Exchange { freed_at, sent_at: now, ..exchange };
         let stream = StreamState { first_byte_at: Nanos::MAX, returns, request };
-        self.start(shared, conn, exchange, stream);
-        shared.ledger.dispatched_again(&exchange);
+        self.start(pool, conn, exchange, stream);
+        pool.ledger.dispatched_again(&pool.timeline, &exchange);
     }
 
     fn take_returned(&mut self) -> Vec<(ConnId, Exchange)> {
         self.returned.drain(..).map(|returned| (returned.conn, returned.exchange)).collect()
     }
 
-    fn string_room(&self, shared: &PoolState, conn: ConnId, batch: &Batch) -> StringRoom {
+    fn string_room(&self, pool: &ConnectionPool, conn: ConnId, batch: &Batch) -> StringRoom {
         let streams = self.capacity(conn);
         match batch.fields.len() <= streams as usize {
             true => StringRoom::Now,
-            false if shared.connections.at(conn).load == 0 => StringRoom::Never(streams),
+            false if pool.connections.at(conn).load == 0 => StringRoom::Never(streams),
             false => StringRoom::Later,
         }
     }
@@ -241,7 +231,7 @@ impl Lane for StreamLane {
     /// free for it when its last stream ended.
     fn dispatch_string(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         _backend: &mut impl Backend,
         conn: ConnId,
         batch: &Batch,
@@ -249,20 +239,20 @@ impl Lane for StreamLane {
         now: Nanos,
     ) -> Result<(), TlsError> {
         if batch.fields.len() > 1 {
-            let connection = shared.connections.at_mut(conn);
+            let connection = pool.connections.at_mut(conn);
             connection.freed_at = connection.freed_at.max(self.connections[conn.index()].ended_at);
         }
         for (request, slot) in batch.fields.iter().zip(slots) {
-            self.dispatch(shared, conn, request, slot, now);
+            self.dispatch(pool, conn, request, slot, now);
         }
         Ok(())
     }
 
-    fn response(&self, _shared: &PoolState, conn: ConnId, nth: usize) -> ReceivedResponse<'_> {
+    fn response(&self, _pool: &ConnectionPool, conn: ConnId, nth: usize) -> ReceivedResponse<'_> {
         self.connections[conn.index()].protocol.response(nth)
     }
 
-    fn forget_responses(&mut self, _shared: &PoolState, conn: ConnId) {
+    fn forget_responses(&mut self, _pool: &ConnectionPool, conn: ConnId) {
         self.protocol(conn).forget_responses();
     }
 
@@ -274,12 +264,12 @@ impl Lane for StreamLane {
         })
     }
 
-    fn finish(&mut self, shared: &mut PoolState, end: Nanos) {
+    fn finish(&mut self, pool: &mut ConnectionPool, end: Nanos) {
         for StreamConnection { protocol, .. } in &mut self.connections {
-            shared.ledger.recorder.interim_responses(protocol.interim_responses());
-            shared.ledger.recorder.event_streams(protocol.has_event_streams());
-            shared.ledger.connections.window_waits(protocol.window_waits(end.0));
-            shared.ledger.connections.socket_ended(&**protocol, self.depth);
+            pool.ledger.recorder.interim_responses(protocol.interim_responses());
+            pool.ledger.recorder.event_streams(protocol.has_event_streams());
+            pool.ledger.connections.window_waits(protocol.window_waits(end.0));
+            pool.ledger.connections.socket_ended(&**protocol, self.depth);
         }
     }
 }
@@ -290,12 +280,13 @@ impl StreamLane {
     pub(crate) fn new(
         factory: &MultiplexedFactory,
         job: &Job,
-        connections: &Connections,
+        pool: &ConnectionPool,
     ) -> StreamLane {
+        let ConnectionPool { connections, needs, .. } = pool;
         let limits = &connections.limits;
         let connection = |_| {
             let mut protocol = factory.make(limits.depth);
-            protocol.set_interest(limits.keeps, &job.body_budget);
+            protocol.set_interest(needs.keeps, &job.body_budget);
             let rules = job.expectations.as_ref().and_then(|checks| checks.call_rules());
             rules.iter().for_each(|rules| protocol.set_calls(*rules));
             let format = job.messages.as_ref().and_then(|rules| rules.format.as_ref());
@@ -306,6 +297,7 @@ impl StreamLane {
         let streams = connections.len() * usize::from(limits.depth);
         StreamLane {
             depth: limits.depth,
+            fills: !job.plan.load.is_open_loop() && limits.refill != Refill::Batch,
             connections,
             exchanges: vec![Exchange::NONE; streams],
             streams: vec![None; streams],
@@ -333,80 +325,80 @@ impl StreamLane {
 
     fn start(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         conn: ConnId,
         exchange: Exchange,
         stream: StreamState,
     ) {
         let now = exchange.sent_at;
-        shared.ledger.stamping.begin_stream(conn);
+        pool.ledger.stamping.begin_stream(conn);
         let protocol = self.protocol(conn);
         let RequestId(id) = protocol.request(&stream.request, now.0);
         let capacity = protocol.capacity();
         let (kept_exchange, kept_stream) = self.stream(conn, id);
         debug_assert!(!kept_exchange.is_live(), "the id {id} is in use");
         (*kept_exchange, *kept_stream) = (exchange, Some(stream));
-        shared.connections.dispatched(conn, 1, capacity, now);
+        pool.connections.dispatched(conn, 1, capacity, now);
         self.connections[conn.index()].is_taken = true;
-        if shared.connections.renewal.counts_requests() && shared.connections.spend(conn) {
-            self.record_capacity(shared, conn, now);
+        if pool.connections.renewal.counts_requests() && pool.connections.spend(conn) {
+            self.record_capacity(pool, conn, now);
         }
     }
 
     /// Moves the bytes that the protocol of `conn` wants to send to the layers' output.
-    fn transmit(&mut self, shared: &mut PoolState, conn: ConnId) -> Result<(), TlsError> {
-        self.protocol(conn).poll_transmit(&mut shared.layers.plain);
-        if !shared.layers.plain.is_empty() {
-            shared.ledger.stamping.sent(conn);
+    fn transmit(&mut self, pool: &mut ConnectionPool, conn: ConnId) -> Result<(), TlsError> {
+        self.protocol(conn).poll_transmit(&mut pool.layers.plain);
+        if !pool.layers.plain.is_empty() {
+            pool.ledger.stamping.sent(conn);
         }
-        shared.layers.seal(conn)
+        pool.layers.seal(conn)
     }
 
     /// Handles the events of the protocol of `conn`, and whatever else a call of it has changed.
     fn after_call(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         conn: ConnId,
         at: Nanos,
         read: Result<(), ProtocolError>,
     ) -> After {
-        self.settle(shared, conn, at);
+        self.settle(pool, conn, at);
         if let Err(error) = read {
-            return shared.broken(error);
+            return After::broken(pool, error);
         }
-        if let Err(error) = self.transmit(shared, conn) {
-            return shared.insecure(&error);
+        if let Err(error) = self.transmit(pool, conn) {
+            return After::insecure(pool, &error);
         }
-        if shared.connections.at(conn).state == SocketState::Handshaking
+        if pool.connections.at(conn).state == SocketState::Handshaking
             && self.protocol(conn).is_open()
         {
-            let began_at = shared.opened(conn, at);
+            let began_at = pool.opened(conn, at);
             let deflated = self.connections[conn.index()].protocol.is_compressed();
-            shared.ledger.connections.opened(at.since(began_at), deflated);
+            pool.ledger.connections.opened(at.since(began_at), deflated);
             // It is freed once it has room, which the peer decides.
             self.connections[conn.index()].is_taken = true;
         }
-        self.update_room(shared, conn, at)
+        self.update_room(pool, conn, at)
     }
 
     /// Follows changes of the protocol's capacity, which the peer may change at any time. A
     /// connection that gains capacity was not free before: a slot that waited for it waited for the
     /// peer.
-    fn update_room(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) -> After {
+    fn update_room(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) -> After {
         let protocol = self.protocol(conn);
         let capacity = protocol.capacity();
         let is_retiring = protocol.is_retiring();
-        if is_retiring && shared.connections.at(conn).state == SocketState::Open {
-            shared.connections.retire(conn);
+        if is_retiring && pool.connections.at(conn).state == SocketState::Open {
+            pool.connections.retire(conn);
         }
-        self.record_capacity(shared, conn, at);
+        self.record_capacity(pool, conn, at);
         let own = &mut self.connections[conn.index()];
-        let PoolState { connections, .. } = shared;
+        let connections = &mut pool.connections;
         let state = connections.at(conn).state;
         let load = connections.at(conn).load;
         match state {
             SocketState::Retiring if load == 0 => return After::Drained,
-            SocketState::Open if connections.limits.batches => {
+            SocketState::Open if connections.limits.refill == Refill::Batch => {
                 if capacity == 0 {
                     connections.ready.remove(conn);
                     own.is_taken = true;
@@ -432,8 +424,8 @@ impl StreamLane {
 
     /// Records the streams that `conn` allows now: those in flight and those that it has room for.
     /// The peer may lower its limit below those in flight.
-    fn record_capacity(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
-        let connection = shared.connections.at(conn);
+    fn record_capacity(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) {
+        let connection = pool.connections.at(conn);
         let room = match connection.state {
             SocketState::Open => self.capacity(conn),
             _ => 0,
@@ -441,12 +433,12 @@ impl StreamLane {
         let allowed = connection.load.saturating_add(u16::try_from(room).unwrap_or(u16::MAX));
         let before = std::mem::replace(&mut self.connections[conn.index()].allowed, allowed);
         if before != allowed {
-            shared.ledger.recorder.capacity(at, before, allowed);
+            pool.ledger.recorder.capacity(&pool.timeline, at, before, allowed);
         }
     }
 
     /// Handles the events of the streams of `conn`.
-    fn settle(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
+    fn settle(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) {
         let mut events = std::mem::take(&mut self.events);
         let mut nth = 0;
         for StreamEvent { id: RequestId(id), kind } in events.drain(..) {
@@ -457,21 +449,21 @@ impl StreamLane {
                     }
                 }
                 StreamEventKind::Response { status } => {
-                    if shared.connections.limits.shows.is_some() {
-                        shared.connections.note(ScriptEvent::Responded { conn, nth, status });
+                    if pool.needs.shows.is_some() {
+                        pool.connections.note(ScriptEvent::Responded { conn, nth, status });
                     }
-                    let is_ok = match shared.connections.limits.checks {
-                        true => self.meets(shared, ExchangePlace { conn, id }, (nth, status)),
-                        false => shared.ledger.accepts(status),
+                    let is_ok = match pool.needs.checks {
+                        true => self.meets(pool, ExchangePlace { conn, id }, (nth, status)),
+                        false => pool.ledger.accepts(status),
                     };
-                    self.respond(shared, conn, id, (status, is_ok), at);
+                    self.respond(pool, conn, id, (status, is_ok), at);
                     nth += 1;
                 }
-                StreamEventKind::Failed(error) => self.fail(shared, conn, id, error.code(), at),
+                StreamEventKind::Failed(error) => self.fail(pool, conn, id, error.code(), at),
                 StreamEventKind::Reset(reason) => {
-                    self.fail(shared, conn, id, reason.reset_code, at);
+                    self.fail(pool, conn, id, reason.reset_code, at);
                 }
-                StreamEventKind::Returned => self.take_back(shared, conn, id, at),
+                StreamEventKind::Returned => self.take_back(pool, conn, id, at),
             }
         }
         self.events = events;
@@ -479,16 +471,16 @@ impl StreamLane {
 
     /// Announces the messages of the last call. They precede the ends of their streams.
     #[inline(never)]
-    fn note_messages(&mut self, shared: &mut PoolState, conn: ConnId, at: Nanos) {
+    fn note_messages(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) {
         let messages = self.connections[conn.index()].protocol.messages();
         for (index, StreamMessage { id, message }) in messages.iter().enumerate() {
             let place = ExchangePlace { conn, id: id.0 };
             let exchange =
                 &self.exchanges[conn.index() * usize::from(self.depth) + usize::from(id.0)];
-            let stamp = shared.received_at;
+            let stamp = pool.received_at;
             let is_last = index + 1 == messages.len();
             let timed = TimedMessage { message: *message, at, stamp, is_last };
-            shared.ledger.message(place, exchange, timed);
+            pool.ledger.message(&pool.timeline, place, exchange, timed);
         }
     }
 
@@ -496,69 +488,69 @@ impl StreamLane {
     #[inline(never)]
     fn meets(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         place: ExchangePlace,
         (nth, status): (usize, u16),
     ) -> bool {
         let exchange = *self.stream(place.conn, place.id).0;
         let kept = || self.connections[place.conn.index()].protocol.response(nth);
-        let keeps = shared.connections.limits.keeps;
-        meets(&mut shared.ledger, place, (&exchange, 1), (keeps, status), kept)
+        let keeps = pool.needs.keeps;
+        meets(&mut pool.ledger, place, (&exchange, 1), (keeps, status), kept)
     }
 
     /// Ends one exchange of `conn` with its response, a success or not.
     fn respond(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         conn: ConnId,
         id: u16,
         (status, is_ok): (u16, bool),
         at: Nanos,
     ) {
-        let (exchange, stream) = self.remove(&mut shared.connections, conn, id, at);
+        let (exchange, stream) = self.remove(&mut pool.connections, conn, id, at);
         let first_byte_at = stream.map_or(at, |stream| stream.first_byte_at.min(at));
-        let ledger = &mut shared.ledger;
+        let ledger = &mut pool.ledger;
         let observed = ledger.observes(conn).then(|| {
             // A stamped connection has one stream at a time.
             let kernel = ledger.stamping.covers(conn).then(|| {
                 let transmitted_at = ledger.stamping.take_transmitted_of_stream(conn);
-                KernelTimes { received_at: shared.received_at, transmitted_at }.of(&exchange)
+                KernelTimes { received_at: pool.received_at, transmitted_at }.of(&exchange)
             });
             Observed { place: ExchangePlace { conn, id }, kernel }
         });
-        let response = (Response { status, first_byte_at }, is_ok);
-        ledger.responded(&exchange, 1, response, at, observed);
-        shared.connections.at_mut(conn).responded();
-        shared.connections.alive(at);
+        let outcome = Outcome::of(Response { status, first_byte_at }, is_ok);
+        ledger.responded(&pool.timeline, &exchange, 1, outcome, at, observed);
+        pool.connections.at_mut(conn).responded();
+        pool.connections.alive(at);
     }
 
     /// Ends one exchange of `conn`, which stays open, without a response; `code` names the error.
     fn fail(
         &mut self,
-        shared: &mut PoolState,
+        pool: &mut ConnectionPool,
         conn: ConnId,
         id: u16,
         code: &'static str,
         at: Nanos,
     ) {
-        let (exchange, _) = self.remove(&mut shared.connections, conn, id, at);
+        let (exchange, _) = self.remove(&mut pool.connections, conn, id, at);
         let outcome = Outcome::TransportError(ErrorKind::Protocol(code));
-        shared.ledger.ended(ExchangePlace { conn, id }, &exchange, outcome, at);
+        pool.ledger.ended(&pool.timeline, ExchangePlace { conn, id }, &exchange, outcome, at);
     }
 
     /// Takes back a request that the peer has not processed. It keeps its slot, unless it was
     /// returned too often or is no longer measured.
-    fn take_back(&mut self, shared: &mut PoolState, conn: ConnId, id: u16, at: Nanos) {
+    fn take_back(&mut self, pool: &mut ConnectionPool, conn: ConnId, id: u16, at: Nanos) {
         let (exchange, stream) = self.stream(conn, id);
         let returns = stream.as_ref().map_or(0, |stream| stream.returns);
         let is_kept = !exchange.is_resolved && returns < RESENDS_MAX;
-        shared.ledger.returned();
+        pool.ledger.returned();
         if !is_kept {
-            return self.fail(shared, conn, id, ProtocolError::Returned.code(), at);
+            return self.fail(pool, conn, id, ProtocolError::Returned.code(), at);
         }
-        let (exchange, stream) = self.remove(&mut shared.connections, conn, id, at);
-        shared.ledger.withdrawn(&exchange, at);
-        shared.connections.alive(at);
+        let (exchange, stream) = self.remove(&mut pool.connections, conn, id, at);
+        pool.ledger.withdrawn(&pool.timeline, &exchange, at);
+        pool.connections.alive(at);
         if let Some(StreamState { request, .. }) = stream {
             let returns = returns + 1;
             self.returned.push_back(Returned { conn, exchange, request, returned_at: at, returns });
@@ -577,22 +569,22 @@ impl StreamLane {
         let removed = (*kept_exchange, kept_stream.take());
         kept_exchange.end();
         connections.at_mut(conn).load -= 1;
-        connections.counts.in_flight -= 1;
+        connections.ended(1);
         self.connections[conn.index()].ended_at = at;
         removed
     }
 
     /// Cancels the requests on `conn` that have exceeded the timeout.
-    fn cancel_overdue(&mut self, shared: &mut PoolState, conn: ConnId, now: Nanos) {
-        let overdue_before = now.before(shared.connections.limits.timeout_ns);
+    fn cancel_overdue(&mut self, pool: &mut ConnectionPool, conn: ConnId, now: Nanos) {
+        let overdue_before = pool.connections.limits.overdue_before(now);
         for id in 0..self.depth {
             let place = ExchangePlace { conn, id };
             let exchange = *self.stream(conn, id).0;
-            let heard_at = || shared.ledger.heard_at(place, &exchange);
+            let heard_at = || pool.ledger.heard_at(place, &exchange);
             if exchange.is_live() && heard_at() <= overdue_before {
                 self.protocol(conn).cancel(RequestId(id), now.0);
-                let (exchange, _) = self.remove(&mut shared.connections, conn, id, now);
-                shared.ledger.ended(place, &exchange, Outcome::TimedOut, now);
+                let (exchange, _) = self.remove(&mut pool.connections, conn, id, now);
+                pool.ledger.ended(&pool.timeline, place, &exchange, Outcome::TimedOut, now);
             }
         }
     }

@@ -6,16 +6,16 @@ use weir_io::{Backend, Nanos};
 
 use super::Worker;
 use super::state::SEND_BATCH;
-use crate::lane::{Lane, PoolState, StringRoom};
-use crate::source::MAKING_TURN_NS;
+use crate::lane::{Lane, StringRoom};
+use crate::requests::{MAKING_TURN_NS, RequestForm};
 
 impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// True if a slot that comes due can be sent: a connection has room, and a request is made or a
     /// script can make one.
     pub(super) fn is_ready(&self) -> bool {
         match self.source.next_batch() {
-            Some(batch) => self.pool.has_room_for(batch),
-            None => !self.pool.shared.connections.ready.is_empty() && self.source.has_more(),
+            Some(batch) => self.handler.has_room_for(&self.pool, batch),
+            None => self.pool.has_free() && self.source.has_more(),
         }
     }
 
@@ -33,12 +33,11 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             if self.source.may_end() {
                 self.check_source(now);
             }
-            if self.stage.is_over(self.timeline(), now) {
+            if self.stage.is_over(&self.pool.timeline, now) {
                 return;
             }
-            let PoolState { connections, ledger, .. } = &self.pool.shared;
-            if self.slots.sheds(&connections.counts) {
-                self.slots.shed_due(&ledger.recorder.timeline, now);
+            if self.slots.sheds(self.pool.connections.in_flight()) {
+                self.slots.shed_due(&self.pool.timeline, now);
             }
             let mut is_full = false;
             if self.source.same().is_some() {
@@ -65,19 +64,19 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             return true;
         }
         let Some(request) = self.source.same() else { return false };
-        let lane = &mut self.pool.lane;
-        let shared = &mut self.pool.shared;
-        let Some(conn) = shared.connections.ready.peek() else { return false };
-        let timeline = &shared.ledger.recorder.timeline;
-        if !self.slots.admits(timeline, now, &shared.connections.counts) {
+        let lane = &mut self.handler.lane;
+        let pool = &mut self.pool;
+        let Some(conn) = pool.connections.ready.peek() else { return false };
+        let timeline = &pool.timeline;
+        if !self.slots.admits(timeline, now, pool.connections.in_flight()) {
             return false;
         }
-        let most = lane.room(shared, conn, request);
+        let most = lane.room(pool, conn, request);
         let slots = self.slots.take(timeline, now, most);
-        if shared.connections.at(conn).unsent == 0 {
+        if pool.connections.at(conn).unsent == 0 {
             self.unsent.push(conn);
         }
-        lane.dispatch(shared, conn, request, slots, now);
+        lane.dispatch(pool, conn, request, slots, now);
         true
     }
 
@@ -91,11 +90,11 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
                 continue;
             }
             let Some(listed) = self.source.listed_mut() else { return false };
-            let lane = &mut self.pool.lane;
-            let shared = &mut self.pool.shared;
-            let Some(conn) = shared.connections.ready.peek() else { return false };
-            let timeline = &shared.ledger.recorder.timeline;
-            if !self.slots.admits(timeline, now, &shared.connections.counts) {
+            let lane = &mut self.handler.lane;
+            let pool = &mut self.pool;
+            let Some(conn) = pool.connections.ready.peek() else { return false };
+            let timeline = &pool.timeline;
+            if !self.slots.admits(timeline, now, pool.connections.in_flight()) {
                 return false;
             }
             let turn = self.slots.next_turn();
@@ -109,23 +108,24 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
                 }
             };
             let slots = self.slots.take_listed(timeline, now, row, name);
-            let is_first = shared.connections.at(conn).unsent == 0;
+            let is_first = pool.connections.at(conn).unsent == 0;
             if let Some(batch) = rendered {
                 let slots = iter::once(slots);
-                let sent = lane.dispatch_string(shared, &mut self.backend, conn, batch, slots, now);
+                let sent = lane.dispatch_string(pool, &mut self.backend, conn, batch, slots, now);
                 self.unsent.extend(is_first.then_some(conn));
                 if let Err(error) = sent {
-                    let action = self.pool.fail_secure(conn, &error, now);
+                    let action = self.handler.fail_secure(&mut self.pool, conn, &error, now);
                     self.act(conn, action);
                 }
                 continue;
             }
             let request = listed.request(row);
-            lane.dispatch(shared, conn, request, slots, now);
-            if L::STREAMS {
+            lane.dispatch(pool, conn, request, slots, now);
+            if L::Request::STREAMS {
                 self.unsent.extend(is_first.then_some(conn));
             } else {
-                let action = self.pool.flush(&mut self.backend, conn, Some(request), now);
+                let action =
+                    self.handler.flush(&mut self.pool, &mut self.backend, conn, Some(request), now);
                 self.act(conn, action);
             }
         }
@@ -138,29 +138,35 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         if !self.can_resend() {
             return false;
         }
-        let lane = &mut self.pool.lane;
-        let shared = &mut self.pool.shared;
-        let Some(conn) = shared.connections.ready.peek() else { return false };
-        if shared.connections.at(conn).unsent == 0 {
+        let lane = &mut self.handler.lane;
+        let pool = &mut self.pool;
+        let Some(conn) = pool.connections.ready.peek() else { return false };
+        if pool.connections.at(conn).unsent == 0 {
             self.unsent.push(conn);
         }
-        lane.resend(shared, conn, now);
+        lane.resend(pool, conn, now);
         true
     }
 
     /// True if there is a returned request whose slot may still be sent, and a connection for it.
     #[inline]
     pub(super) fn can_resend(&self) -> bool {
-        let Some(intended_at) = self.pool.lane.next_returned() else { return false };
-        let is_in_time = intended_at < self.timeline().t1 || self.slots.has_tail;
-        is_in_time && self.stage.is_sending && !self.pool.shared.connections.ready.is_empty()
+        let Some(intended_at) = self.handler.lane.next_returned() else { return false };
+        let is_in_time = intended_at < self.pool.timeline.t1 || self.slots.has_tail;
+        is_in_time && self.stage.is_sending && self.pool.has_free()
     }
 
     /// Hands the dispatched requests to the backend.
     fn flush(&mut self, now: Nanos) {
         let mut unsent = std::mem::take(&mut self.unsent);
         for conn in unsent.drain(..) {
-            let action = self.pool.flush(&mut self.backend, conn, self.source.same(), now);
+            let action = self.handler.flush(
+                &mut self.pool,
+                &mut self.backend,
+                conn,
+                self.source.same(),
+                now,
+            );
             self.act(conn, action);
         }
         self.unsent = unsent;
@@ -178,12 +184,12 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let backend = &mut self.backend;
         let mut now = self.source.make_due(&mut self.pool.demand(slots), backend, from, SEND_BATCH);
         while self.dispatch_returned(now) || self.dispatch_batch(now) {
-            self.source.is_behind |= L::STREAMS && now.since(from) >= MAKING_TURN_NS;
-            if self.unsent.len() >= SEND_BATCH || (L::STREAMS && self.source.is_behind) {
+            self.source.is_behind |= L::Request::STREAMS && now.since(from) >= MAKING_TURN_NS;
+            if self.unsent.len() >= SEND_BATCH || (L::Request::STREAMS && self.source.is_behind) {
                 break;
             }
             // A connection with streams may have room for more than was made.
-            if L::STREAMS {
+            if L::Request::STREAMS {
                 let mut demand = self.pool.demand(&self.slots);
                 now = self.source.make_due(&mut demand, &mut self.backend, now, SEND_BATCH);
             }
@@ -195,14 +201,14 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// batch takes one slot for each of its requests; all count from the intended time of the
     /// first. A batch for which no connection ever has room stops the script.
     fn dispatch_batch(&mut self, now: Nanos) -> bool {
-        let lane = &mut self.pool.lane;
-        let shared = &mut self.pool.shared;
-        let Some(conn) = self.source.next_connection(&shared.connections) else { return false };
-        let timeline = shared.ledger.recorder.timeline;
-        if !self.slots.admits(&timeline, now, &shared.connections.counts) {
+        let lane = &mut self.handler.lane;
+        let pool = &mut self.pool;
+        let Some(conn) = self.source.next_connection(&pool.connections) else { return false };
+        let timeline = pool.timeline;
+        if !self.slots.admits(&timeline, now, pool.connections.in_flight()) {
             return false;
         }
-        let room = self.source.next_batch().map(|batch| lane.string_room(shared, conn, batch));
+        let room = self.source.next_batch().map(|batch| lane.string_room(pool, conn, batch));
         if room == Some(StringRoom::Later) {
             return false;
         }
@@ -212,15 +218,15 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             script.refuse_string(batch.requests.len(), streams, now);
             return false;
         }
-        let is_first = shared.connections.at(conn).unsent == 0;
+        let is_first = pool.connections.at(conn).unsent == 0;
         let slots = self.slots.take_string(timeline, now, requests, batch.tag);
-        let sent = lane.dispatch_string(shared, &mut self.backend, conn, &batch, slots, now);
+        let sent = lane.dispatch_string(pool, &mut self.backend, conn, &batch, slots, now);
         if is_first {
             self.unsent.push(conn);
         }
         self.source.sent_batch(conn, batch);
         if let Err(error) = sent {
-            let action = self.pool.fail_secure(conn, &error, now);
+            let action = self.handler.fail_secure(&mut self.pool, conn, &error, now);
             self.act(conn, action);
         }
         true

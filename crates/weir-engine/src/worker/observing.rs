@@ -5,7 +5,8 @@ use weir_io::{Backend, Nanos};
 
 use super::Worker;
 use crate::lane::Lane;
-use crate::timeline::Timeline;
+use crate::pool::ConnectionPool;
+use crate::time::Timeline;
 
 /// Least delay between the decision that the warm-up is over and the start of the window, in
 /// nanoseconds: every worker must have read it by then.
@@ -22,9 +23,10 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             return;
         }
         if let Some(t0) = self.control.window_begins_at() {
-            let start = self.timeline().start;
+            let start = self.pool.timeline.start;
             let timeline = Timeline::with_window(&self.job.plan, start, t0);
-            self.pool.recorder_mut().begin_window(timeline);
+            self.pool.timeline = timeline;
+            self.pool.recorder_mut().begin_window(&timeline);
             self.pool.recorder_mut().warmup = None;
         }
     }
@@ -32,15 +34,17 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Adds this worker's responses of the warm-up to the board; the first worker decides whether
     /// it is over. The window begins at a border of intervals that no worker has passed.
     fn settle_in(&mut self, now: Nanos) {
-        let Timeline { start, t0, .. } = *self.timeline();
-        let Some(warmup) = &mut self.pool.shared.ledger.recorder.warmup else { return };
+        let plan = &self.job.plan;
+        let Timeline { start, t0, .. } = self.pool.timeline;
+        let recorder = self.pool.recorder_mut();
+        let Some(warmup) = &mut recorder.warmup else { return };
         if now >= t0 {
-            self.pool.recorder_mut().warmup = None;
+            recorder.warmup = None;
             self.stage.is_unsettled = true;
         } else if warmup.look_at <= now {
-            let board = self.control.board(self.job.plan.load.warmup.span_ns);
+            let board = self.control.board(plan.load.warmup.span_ns);
             warmup.add_to(board, start, now);
-            let begins_at = self.pool.recorder().border_from(now.after(WINDOW_LEAD_NS));
+            let begins_at = recorder.border_from(t0, now.after(WINDOW_LEAD_NS));
             let decides = self.live.worker == 0 && begins_at < t0;
             if decides && board.has_settled(now.since(start)) {
                 self.control.begin_window(begins_at);
@@ -51,33 +55,26 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Records the phases as they pass.
     pub(super) fn observe(&mut self, now: Nanos) {
         if self.is_exhausted(now) {
-            self.pool.recorder_mut().timeline.cut(now, 0);
+            self.pool.timeline.cut(now, 0);
         }
-        let Timeline { t0, t1, .. } = *self.timeline();
+        let Timeline { t0, t1, .. } = self.pool.timeline;
         if self.phases.t0_ns == 0 && now >= t0 {
             self.phases.t0_ns = now.0;
-            self.pool.shared.record_open();
+            self.pool.record_open();
             self.stalls.begin(t0, now, self.backend.usage(), self.waiting.seen);
         }
         if self.pool.recorder().warmup.is_some() {
             self.settle_in(now);
-        }
-        if self.pool.recorder().slices.next_end() <= now {
-            self.end_slices(now);
         }
         if self.phases.t1_ns == 0 && now >= t1 {
             self.phases.t1_ns = now.0;
             let wall_ns = now.since(Nanos(self.phases.t0_ns));
             self.stalls.end(wall_ns, self.backend.usage(), self.waiting.seen);
         }
-        if self.pool.recorder().sample_at() <= now {
-            self.pool.recorder_mut().sample(now);
-        }
-        if self.pool.recorder().series.current_end() <= now {
-            let backlog = self.slots.backlog(self.timeline(), now);
-            let in_flight = self.pool.shared.connections.counts.in_flight;
-            self.pool.recorder_mut().series.roll(now, in_flight, backlog, &self.live);
-        }
+        let ConnectionPool { timeline, connections, ledger, .. } = &mut self.pool;
+        let backlog = |at: Nanos| self.slots.backlog(timeline, at);
+        let in_flight = connections.in_flight();
+        ledger.recorder.pass_borders(timeline, now, in_flight, backlog, &self.live);
         if self.live.frame_at <= now {
             self.send_frame(now);
         }
@@ -86,38 +83,27 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// Sends the worker's state to the program.
     #[cold]
     fn send_frame(&mut self, now: Nanos) {
-        let backlog = self.slots.backlog(self.timeline(), now);
+        let backlog = self.slots.backlog(&self.pool.timeline, now);
         let mut frame = self.pool.frame(now, backlog);
         frame.busy_ns = self.backend.busy_ns();
         self.live.send_frame(frame);
         self.backend.keep_cpu(now.after(FRAME_WORK_NS));
     }
 
-    /// Records the requests in flight and the backlog at the ends of slices.
-    fn end_slices(&mut self, now: Nanos) {
-        let slots = &self.slots;
-        let in_flight = self.pool.shared.connections.counts.in_flight;
-        let timeline = *self.timeline();
-        let backlog = |end: Nanos| slots.backlog(&timeline, end);
-        self.pool.shared.ledger.recorder.slices.end(now, in_flight, backlog);
-    }
-
     /// True if a closed loop with a number of requests is complete, or never will be: there was no
     /// response for longer than a request and a connect may take together.
     fn is_exhausted(&self, now: Nanos) -> bool {
         let Some(left) = self.slots.quota else { return false };
-        let Timeline { t0, t1, .. } = *self.timeline();
+        let Timeline { t0, t1, .. } = self.pool.timeline;
         if t1 <= now {
             return false;
         }
-        let limits = &self.pool.shared.connections.limits;
-        let patience_ns = limits.timeout_ns + limits.connect_timeout_ns;
+        let connections = &self.pool.connections;
         // A request in flight ends with its timeout, unless late responses are accepted.
-        let is_awaiting =
-            self.pool.shared.connections.counts.in_flight > 0 && !limits.late_responses;
+        let is_awaiting = connections.in_flight() > 0 && !connections.limits.late_responses;
         let is_waiting = is_awaiting || self.source.is_starved();
-        let is_dead =
-            !is_waiting && now.since(self.pool.shared.connections.counts.alive_at) > patience_ns;
+        let silence_ns = now.since(connections.alive_at());
+        let is_dead = !is_waiting && silence_ns > connections.limits.patience_ns();
         // A worker without a share is complete at once, yet its window begins like all others.
         let is_through = left == 0 && self.pool.recorder().unresolved() == 0;
         (is_through && now >= t0) || is_dead
@@ -125,8 +111,8 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
 
     /// True if no member of M is left unsent or unresolved.
     pub(super) fn is_resolved(&self) -> bool {
-        let next = self.slots.next_at(self.timeline()).filter(|_| !self.stage.is_cut);
-        let has_unsent = next.is_some_and(|due| due < self.timeline().t1);
+        let next = self.slots.next_at(&self.pool.timeline).filter(|_| !self.stage.is_cut);
+        let has_unsent = next.is_some_and(|due| due < self.pool.timeline.t1);
         self.pool.recorder().unresolved() == 0 && !has_unsent
     }
 }

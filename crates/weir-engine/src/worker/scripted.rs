@@ -13,24 +13,23 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// script, and drops bodies that were kept. Returns the time at which the script's callbacks,
     /// or the checks of bodies, were done; zero if there were none.
     pub(super) fn flush_pending(&mut self, conn: ConnId) -> Nanos {
-        self.pool.shared.layers.send_output(conn, &mut self.backend);
-        let judge = self.pool.shared.ledger.judge.as_mut();
-        let has_judged = judge.is_some_and(|judge| judge.take_has_read());
-        if self.pool.shared.connections.script_events.is_empty() {
+        self.pool.layers.send_output(conn, &mut self.backend);
+        let has_judged = self.pool.ledger.take_has_read();
+        if self.pool.script_events().is_empty() {
             if !has_judged {
                 return Nanos::ZERO;
             }
-            self.pool.lane.forget_responses(&self.pool.shared, conn);
+            self.handler.lane.forget_responses(&self.pool, conn);
             return self.backend.now();
         }
-        let mut events = std::mem::take(&mut self.pool.shared.connections.script_events);
+        let mut events = std::mem::take(self.pool.script_events());
         for event in events.drain(..) {
             self.report(event);
         }
-        if self.pool.shared.connections.limits.keeps == Interest::Body {
-            self.pool.lane.forget_responses(&self.pool.shared, conn);
+        if self.pool.needs.keep_bodies() {
+            self.handler.lane.forget_responses(&self.pool, conn);
         }
-        self.pool.shared.connections.script_events = events;
+        *self.pool.script_events() = events;
         self.source.script.as_ref().map_or(Nanos::ZERO, |script| script.left_at)
     }
 
@@ -40,41 +39,32 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         match event {
             ScriptEvent::Opened(conn) => script.opened(conn, &mut self.backend),
             ScriptEvent::Responded { conn, nth, status } => {
-                let lane = &self.pool.lane;
-                let shared = &self.pool.shared;
-                let is_shown = shared.connections.limits.shows != Some(Interest::Status);
-                let response = is_shown.then(|| lane.response(shared, conn, nth));
+                let lane = &self.handler.lane;
+                let pool = &self.pool;
+                let is_shown = pool.needs.shows != Some(Interest::Status);
+                let response = is_shown.then(|| lane.response(pool, conn, nth));
                 script.response(conn, status, response, &mut self.backend);
             }
-            // Before the load begins there are no delays: see `begin_delays`.
+            // Before the load begins there are no delays: see `begin`.
             ScriptEvent::Freed(conn) if self.stage.is_sending => self.begin_delay(conn),
             ScriptEvent::Freed(_) => {}
         }
     }
 
-    /// Delays the open connections from S on, if the script has a `delay()`.
-    pub(super) fn begin_delays(&mut self) {
-        if self.pool.shared.connections.limits.delays {
-            for conn in self.pool.shared.connections.all() {
-                self.begin_delay(conn);
-            }
-        }
-    }
-
     /// Delays `conn`, if it is free, by the script's `delay()`. The delay counts from the return of
     /// the call, but not from before S.
-    fn begin_delay(&mut self, conn: ConnId) {
-        let from = self.timeline().start;
-        let opened = self.pool.shared.connections.at(conn).opened;
+    pub(super) fn begin_delay(&mut self, conn: ConnId) {
+        let from = self.pool.timeline.start;
+        let opened = self.pool.connections.at(conn).opened;
         let Some(script) = &mut self.source.script else { return };
-        if !self.pool.shared.connections.is_idle(conn, opened) {
+        if !self.pool.connections.is_idle(conn, opened) {
             return;
         }
         match script.delay(conn, &mut self.backend) {
-            0 => self.pool.shared.connections.ready.place(conn, 0),
+            0 => self.pool.connections.free_again(conn),
             delay_ns => {
                 let until = from.max(script.left_at).after(delay_ns);
-                self.pool.shared.connections.rest(conn, until);
+                self.pool.connections.rest(conn, until);
             }
         }
     }
@@ -92,6 +82,6 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         }
         let Some(rows) = self.source.take_list_end() else { return };
         self.slots.lower_quota(self.job.requests().unwrap_or(rows), rows);
-        self.pool.recorder_mut().timeline.limit(&self.job.plan, rows);
+        self.pool.timeline.limit(&self.job.plan, rows);
     }
 }

@@ -2,7 +2,7 @@
 
 use weir_io::Nanos;
 
-use crate::timeline::Timeline;
+use crate::time::Timeline;
 
 /// Sends that share one time stamp. It is taken before all of them. So the latency of the last one
 /// is overstated by the duration of the others (about 3 µs each on loopback).

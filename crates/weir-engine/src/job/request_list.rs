@@ -1,0 +1,170 @@
+//! The requests of a list, prepared or read during the load, and their names.
+
+use std::fmt::{self, Debug};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use weir_http::Prepared;
+use weir_list::{Sequence, TableRows, Template};
+
+use super::turns::ListTurn;
+
+/// Requests that are sent in an order.
+#[derive(Clone, Debug)]
+pub struct RequestList {
+    /// The requests.
+    pub rows: ListRows,
+    /// The order in which they are sent.
+    pub sequence: Sequence,
+    /// Number of names, at least 1.
+    pub names: u16,
+    /// Names whose times are kept by slice too, so that they have intervals.
+    pub with_slices: Vec<u16>,
+    /// Seed of the random values of templates.
+    pub seed: u64,
+    /// Rows with values of templates.
+    pub table: Option<TableRows>,
+}
+
+/// The requests of a list.
+#[derive(Clone, Debug)]
+pub enum ListRows {
+    /// All of them, in file order.
+    Prepared(Vec<ListedRequest>),
+    /// They are read during the load, ahead of their slots.
+    Read(Arc<dyn RowSource>),
+    /// They are read during the load too, from where they can be read once. Their order is
+    /// [`Order::Once`](weir_list::Order::Once). The plan has no number of requests if the stream
+    /// decides it.
+    Streamed(Arc<RowStream>),
+}
+
+/// A request of a list.
+#[derive(Clone, Debug)]
+pub struct ListedRequest {
+    /// The request to send.
+    pub request: Prepared,
+    /// Number of the name under which it is counted.
+    pub name: u16,
+    /// Template of the request, if it has fields; `request` has other values then.
+    pub template: Option<Arc<Template>>,
+    /// Encoder of the body that the template makes; `None` if that is sent as it is.
+    pub encoder: Option<BodyEncoder>,
+}
+
+/// A function that encodes the body of a request with fields once these have values, for a protocol
+/// with streams.
+#[derive(Clone)]
+pub struct BodyEncoder(Arc<EncodeBody>);
+
+type EncodeBody = dyn Fn(&[u8]) -> Result<Vec<u8>, String> + Send + Sync;
+
+impl BodyEncoder {
+    /// Returns the encoder that `encode` makes; the text of its error says what is wrong with the
+    /// body.
+    pub fn new(
+        encode: impl Fn(&[u8]) -> Result<Vec<u8>, String> + Send + Sync + 'static,
+    ) -> BodyEncoder {
+        BodyEncoder(Arc::new(encode))
+    }
+
+    /// Returns a body encoded.
+    ///
+    /// # Errors
+    /// If it cannot be; the text is the reason.
+    pub fn encode(&self, body: &[u8]) -> Result<Vec<u8>, String> {
+        (self.0)(body)
+    }
+}
+
+impl Debug for BodyEncoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BodyEncoder")
+    }
+}
+
+impl RequestList {
+    /// Returns the index of the row whose turn it is; `None` behind the end of a list that is sent
+    /// once.
+    #[inline]
+    pub(crate) fn row_at(&self, turn: ListTurn) -> Option<u64> {
+        match turn {
+            ListTurn::Slot(index) => self.sequence.row(index),
+            ListTurn::Nth { nth, worker, workers } => {
+                Some(self.sequence.row_of(nth, worker, workers))
+            }
+        }
+    }
+}
+
+/// A list's rows, which several threads read at the same time.
+pub trait RowSource: Debug + Send + Sync {
+    /// Opens the rows for one reader.
+    ///
+    /// # Errors
+    /// If they cannot be read; the text names the list.
+    fn open(&self) -> Result<Box<dyn RowCursor + '_>, String>;
+}
+
+/// One reader of a list's rows.
+pub trait RowCursor {
+    /// Reads the row with this index. Rows in ascending order are read fastest.
+    ///
+    /// # Errors
+    /// If it cannot be read or sent; the text names the list and the line.
+    fn read(&mut self, row: u64) -> Result<ListedRequest, String>;
+}
+
+/// Reads the next row of a stream; `None` at its end. An error names the list and the line.
+pub type NextRow = Box<dyn FnMut() -> Result<Option<ListedRequest>, String> + Send>;
+
+/// A list's rows, which one thread reads once.
+pub struct RowStream(Mutex<Option<NextRow>>);
+
+impl RowStream {
+    /// Returns the stream that `next` reads.
+    pub fn new(next: NextRow) -> RowStream {
+        RowStream(Mutex::new(Some(next)))
+    }
+
+    /// Takes what reads the rows; `None` if it is taken.
+    pub(crate) fn take(&self) -> Option<NextRow> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Debug for RowStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowStream").finish_non_exhaustive()
+    }
+}
+
+/// The names of a list's rows, by turn.
+pub(crate) struct RowNames<'a> {
+    list: &'a RequestList,
+    /// Reader of a list that is not in memory.
+    reader: Option<Box<dyn RowCursor + 'a>>,
+}
+
+impl RowNames<'_> {
+    /// Returns the names of the rows of `list`.
+    pub(crate) fn new(list: &RequestList) -> RowNames<'_> {
+        RowNames { list, reader: None }
+    }
+
+    /// Returns the name of the row whose turn it is; `None` behind the end of a list that is sent
+    /// once. A row that can no longer be read, as one of a stream, has the last name, that of all
+    /// without their own.
+    pub(crate) fn at(&mut self, turn: ListTurn) -> Option<u16> {
+        let row = self.list.row_at(turn)?;
+        let source = match &self.list.rows {
+            ListRows::Prepared(requests) => return Some(requests[row as usize].name),
+            ListRows::Read(source) => source,
+            ListRows::Streamed(_) => return Some(self.list.names - 1),
+        };
+        if self.reader.is_none() {
+            self.reader = source.open().ok();
+        }
+        let read = self.reader.as_mut().and_then(|reader| reader.read(row).ok());
+        Some(read.map_or(self.list.names - 1, |row| row.name))
+    }
+}

@@ -1,0 +1,98 @@
+//! Raw output (`--raw`): one row for each slot, written when it is resolved.
+
+use std::sync::Arc;
+
+use weir_io::Nanos;
+use weir_result::{Measurements, RawOutcome, RawRow, RawSink};
+
+use crate::exchange::{
+    Completion, ExchangeMessages, ExchangeObserver, KernelTimes, NeverSent, Outcome,
+};
+use crate::job::{Job, ListTurn, RequestList, RowNames};
+
+/// Most rows of one worker for slots that were never sent. At an absurd rate the rest is only
+/// counted.
+const NEVER_SENT_MAX: u64 = 1_000_000;
+
+/// One worker's writer of rows.
+#[derive(Debug)]
+pub(crate) struct RawWriter {
+    sink: RawSink,
+    worker: u32,
+    /// The list, whose requests have names.
+    list: Option<Arc<RequestList>>,
+}
+
+impl RawWriter {
+    /// Returns the writer of worker `worker`, if the job has a raw log.
+    pub(crate) fn new(job: &Job, worker: u32) -> Option<RawWriter> {
+        let list = job.list.clone();
+        job.raw.as_ref().map(|log| RawWriter { sink: log.sink(), worker, list })
+    }
+}
+
+impl ExchangeObserver for RawWriter {
+    fn completed(&mut self, completion: &Completion) {
+        let Completion { conn, exchange, outcome, at, messages, kernel } = completion;
+        let stamp = |of: fn(&KernelTimes) -> Option<Nanos>| {
+            kernel.as_ref().and_then(of).map_or(RawRow::NEVER, |at| at.0)
+        };
+        let mut row = RawRow {
+            intended_at: exchange.intended_at.0,
+            freed_at: exchange.freed_at.0,
+            sent_at: exchange.sent_at.0,
+            tx_at: stamp(|kernel| kernel.transmitted_at),
+            rx_at: stamp(|kernel| kernel.received_at),
+            ended_at: at.0,
+            worker: self.worker,
+            connection: conn.0,
+            phase: exchange.phase,
+            ..RawRow::EMPTY
+        };
+        if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
+            (row.status, row.first_byte_at) = (response.status, response.first_byte_at.0);
+        }
+        row.outcome = match outcome {
+            Outcome::Ok(_) => RawOutcome::Ok,
+            Outcome::BadResponse(_) => RawOutcome::BadResponse,
+            Outcome::TransportError(kind) => {
+                row.error = Some(*kind);
+                RawOutcome::TransportError
+            }
+            Outcome::TimedOut => RawOutcome::TimedOut,
+            Outcome::InFlightAtEnd => RawOutcome::InFlightAtEnd,
+        };
+        if let Some(ExchangeMessages { count, bytes, first_at }) = *messages {
+            row.messages = count;
+            row.message_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+            row.first_message_at = if count == 0 { RawRow::NEVER } else { first_at.0 };
+        }
+        if self.list.is_some() {
+            row.name = exchange.tag;
+        }
+        self.sink.push(row);
+    }
+
+    /// Writes a row for each slot. The run is over, so waiting for the writer delays nothing.
+    fn never_sent(&mut self, slots: &NeverSent<'_>) {
+        let list = self.list.clone();
+        let mut names = list.as_deref().map(RowNames::new);
+        for (written, (index, intended_at)) in (0..).zip(slots.slots()) {
+            if written == NEVER_SENT_MAX {
+                return self.sink.lose(slots.count - written);
+            }
+            let name = names.as_mut().and_then(|names| names.at(ListTurn::Slot(index)));
+            self.sink.push_waiting(RawRow {
+                intended_at: intended_at.0,
+                ended_at: slots.given_up_at.0,
+                worker: self.worker,
+                name: name.unwrap_or(RawRow::NO_NAME),
+                ..RawRow::EMPTY
+            });
+        }
+    }
+
+    fn finish(self: Box<Self>, _measurements: &mut Measurements) {
+        self.sink.finish();
+    }
+}

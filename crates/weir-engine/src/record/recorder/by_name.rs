@@ -1,0 +1,320 @@
+//! Tallies of the slots of M by the name of their request, if there is a list.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weir_io::Nanos;
+use weir_result::{
+    ByOutcome, ErrorKind, Histogram, MissKind, NameTotals, NamedSlice, Outcomes, ResultCounts,
+    SparseHistogram, Tally,
+};
+
+use super::failures::{Failures, count_failure};
+use super::plan_facts::PlanFacts;
+use super::slices::{NamedTally, SliceTally, Slices};
+use crate::exchange::{Exchange, Outcome};
+use crate::job::{ListTurn, RequestList, RowNames};
+use crate::live::WorkerFrame;
+use crate::record::message_tally::MessageTally;
+use crate::time::{Schedule, ShedSlots, Timeline};
+
+/// Tallies by name.
+#[derive(Debug)]
+pub(super) struct ByName {
+    list: Arc<RequestList>,
+    names: Vec<NameTallies>,
+    is_open_loop: bool,
+    measures_messages: bool,
+    /// Response times of the names without slices together, and of the others one by one, if they
+    /// are shown while the load runs.
+    shown: Option<(Tally, Vec<Tally>)>,
+}
+
+/// Tallies of one name. What the slices have of a name is not counted here too.
+#[derive(Debug, Default)]
+struct NameTallies {
+    /// Its place among the names with slices, if it has slices.
+    place: Option<usize>,
+    outcomes: Outcomes,
+    status: Vec<(u16, u64)>,
+    errors: BTreeMap<ErrorKind, u64>,
+    missed: BTreeMap<MissKind, u64>,
+    /// Events in the window and times of `ok` slots, of a name without slices.
+    unsliced: NamedTally,
+    response: Failures,
+    service_ok: Tally,
+    service: Failures,
+    /// Ages of slots that were never sent.
+    never: Tally,
+}
+
+/// The slots that were not sent by the end of a run.
+pub(super) struct UnsentSlots<'a> {
+    /// Schedule that still holds the slots that were not taken.
+    pub(super) left: &'a Schedule,
+    /// Slots that were shed.
+    pub(super) shed: &'a ShedSlots,
+    pub(super) facts: &'a PlanFacts,
+    /// In a closed loop: number of requests that were to be measured and were not sent.
+    pub(super) missing: u64,
+}
+
+impl ByName {
+    /// Returns empty tallies of the names of `list`.
+    pub(super) fn new(list: &Arc<RequestList>, is_open_loop: bool, messages: bool) -> ByName {
+        let place = |name| list.with_slices.iter().position(|with| *with == name);
+        let tallies = |name| NameTallies { place: place(name), ..NameTallies::default() };
+        ByName {
+            names: (0..list.names).map(tallies).collect(),
+            list: Arc::clone(list),
+            is_open_loop,
+            measures_messages: messages,
+            shown: None,
+        }
+    }
+
+    /// Keeps the response times that are shown while the load runs too, from now on.
+    pub(super) fn show(&mut self) {
+        let with_slices = self.list.with_slices.iter().map(|_| Tally::new()).collect();
+        self.shown.get_or_insert_with(|| (Tally::new(), with_slices));
+    }
+
+    /// Counts the expectation that the responses to `requests` requests of M missed.
+    pub(super) fn missed(&mut self, exchange: &Exchange, kind: MissKind, requests: u64) {
+        let name = &mut self.names[usize::from(exchange.tag)];
+        *name.missed.entry(kind).or_default() += requests;
+    }
+
+    /// Returns where times and events of a name are counted: its share of `slice`, or its own
+    /// tallies if it has no slices.
+    #[inline]
+    fn share<'a>(&'a mut self, name: u16, slice: &'a mut SliceTally) -> &'a mut NamedTally {
+        let name = &mut self.names[usize::from(name)];
+        match name.place {
+            Some(place) => slice.named(place),
+            None => &mut name.unsliced,
+        }
+    }
+
+    /// Returns where messages of a name are counted, in its share of `slice` or in its own tallies.
+    pub(super) fn messages<'a>(
+        &'a mut self,
+        name: u16,
+        slice: &'a mut SliceTally,
+    ) -> &'a mut MessageTally {
+        self.share(name, slice).messages()
+    }
+
+    /// Counts complete responses inside the window; `slice` is that of the event.
+    #[inline]
+    pub(super) fn completed(
+        &mut self,
+        exchange: &Exchange,
+        is_ok: bool,
+        responses: u64,
+        slice: &mut SliceTally,
+    ) {
+        let share = self.share(exchange.tag, slice);
+        share.completed += responses;
+        share.good += if is_ok { responses } else { 0 };
+    }
+
+    /// Counts responses to members of M that are `ok`, and returns the tally of their response
+    /// times. It is part of `slice`, that of their intended time: the one of their name, or else
+    /// the slice's own.
+    #[inline(always)]
+    pub(super) fn resolve_ok<'a>(
+        &mut self,
+        exchange: &Exchange,
+        status: u16,
+        at: Nanos,
+        times: u32,
+        slice: &'a mut SliceTally,
+    ) -> &'a mut Tally {
+        if self.shown.is_some() {
+            self.show_response(exchange, at, times);
+        }
+        let name = &mut self.names[usize::from(exchange.tag)];
+        name.outcomes.ok += u64::from(times);
+        name.responded(status, times.into());
+        if self.is_open_loop {
+            name.service_ok.record_times(at.since(exchange.sent_at), times);
+        }
+        if let Some(place) = name.place {
+            return &mut slice.named(place).ok;
+        }
+        name.unsliced.ok.record_times(at.since(exchange.intended_at), times);
+        &mut slice.ok
+    }
+
+    /// Counts a member of M that is not `ok`; `slice` is that of its intended time.
+    #[cold]
+    pub(super) fn resolve_failure(
+        &mut self,
+        exchange: &Exchange,
+        outcome: Outcome,
+        at: Nanos,
+        slice: &mut SliceTally,
+    ) {
+        let response_ns = at.since(exchange.intended_at);
+        let name = &mut self.names[usize::from(exchange.tag)];
+        name.resolve_failure(outcome, response_ns, at.since(exchange.sent_at));
+        if let Some(place) = name.place {
+            slice.named(place).not_ok.record(response_ns);
+        }
+        if let Outcome::BadResponse(response) = outcome {
+            name.responded(response.status, 1);
+            self.show_response(exchange, at, 1);
+        }
+    }
+
+    /// Keeps the response time of responses that are shown while the load runs.
+    #[inline(never)]
+    fn show_response(&mut self, exchange: &Exchange, at: Nanos, times: u32) {
+        let Some((others, with_slices)) = &mut self.shown else { return };
+        let tally = match self.names[usize::from(exchange.tag)].place {
+            Some(place) => &mut with_slices[place],
+            None => others,
+        };
+        tally.record_times(at.since(exchange.intended_at), times);
+    }
+
+    /// Returns the totals so far, as [`WorkerFrame::names`] has them. At a `turn`, only the names
+    /// whose turn it is have latencies.
+    pub(super) fn totals(&self, turn: Option<usize>) -> Vec<NameTotals> {
+        let with_slices = self.list.with_slices.iter().map(|name| &self.names[usize::from(*name)]);
+        let mut totals: Vec<NameTotals> = with_slices.map(NameTallies::totals).collect();
+        if totals.len() < self.names.len() {
+            let mut others = NameTotals::default();
+            let without = self.names.iter().filter(|name| name.place.is_none());
+            without.for_each(|name| others.add(&name.totals()));
+            totals.push(others);
+        }
+        let Some((others, with_slices)) = &self.shown else { return totals };
+        let shown = with_slices.iter().chain([others]);
+        for (index, (totals, times)) in totals.iter_mut().zip(shown).enumerate() {
+            if turn.is_none_or(|turn| index % WorkerFrame::NAME_TURNS == turn) {
+                totals.latency = times.sparse(WorkerFrame::COARSENESS);
+            }
+        }
+        totals
+    }
+
+    /// Counts the slots that were never sent, with their shares of `slices`, and returns the counts
+    /// of each name.
+    pub(super) fn finish(
+        mut self,
+        unsent: &UnsentSlots<'_>,
+        slices: &mut Slices,
+    ) -> Vec<ResultCounts> {
+        let PlanFacts { timeline, listed, unsent_until, .. } = *unsent.facts;
+        let Timeline { start, t0, .. } = timeline;
+        let list = Arc::clone(&self.list);
+        let mut names = RowNames::new(&list);
+        if self.is_open_loop {
+            let until_ns = timeline.window_end_ns().min(unsent_until.since(start));
+            let shed = unsent.shed.slots(until_ns).map(|slot| (slot, true));
+            let left = unsent.left.clone().walk(until_ns).map(|slot| (slot, false));
+            for ((index, offset_ns), is_shed) in shed.chain(left) {
+                let due = start.after(offset_ns);
+                if due >= t0 {
+                    let name = name_of(&mut names, ListTurn::Slot(index));
+                    self.never_sent(name, unsent_until.since(due), slices.slot(due));
+                    self.names[usize::from(name)].outcomes.shed += u64::from(is_shed);
+                }
+            }
+        } else {
+            let (turns, taken) = listed;
+            for nth in taken..taken + unsent.missing {
+                let name = name_of(&mut names, turns.nth(nth));
+                self.never_sent(name, unsent_until.since(t0), slices.slot(t0));
+            }
+        }
+        let of_name = |name: &NameTallies| {
+            let own = || name.unsliced.finish();
+            let share = name.place.map_or_else(own, |place| slices.share(place));
+            name.finish(share, self.is_open_loop)
+        };
+        self.names.iter().map(of_name).collect()
+    }
+
+    /// Counts a slot that was never sent.
+    fn never_sent(&mut self, name: u16, age_ns: u64, slice: &mut SliceTally) {
+        let tallies = &mut self.names[usize::from(name)];
+        tallies.outcomes.never_sent += 1;
+        tallies.never.record(age_ns);
+        if let Some(place) = tallies.place {
+            slice.named(place).not_ok.record(age_ns);
+        }
+        if self.measures_messages {
+            self.messages(name, slice).without.record(age_ns);
+        }
+    }
+}
+
+/// Returns the name of a slot's row.
+fn name_of(names: &mut RowNames<'_>, turn: ListTurn) -> u16 {
+    names.at(turn).expect("a list that is sent once has all its slots")
+}
+
+impl NameTallies {
+    /// Returns the counts so far, without latencies.
+    fn totals(&self) -> NameTotals {
+        let Outcomes { ok, bad_response, transport_error, timed_out, .. } = self.outcomes;
+        NameTotals {
+            ok,
+            bad: bad_response,
+            errors: transport_error,
+            timed_out,
+            latency: SparseHistogram::default(),
+        }
+    }
+
+    #[inline]
+    fn responded(&mut self, status: u16, responses: u64) {
+        match self.status.first_mut() {
+            Some((first, count)) if *first == status => *count += responses,
+            _ => self.responded_otherwise(status, responses),
+        }
+    }
+
+    #[inline(never)]
+    fn responded_otherwise(&mut self, status: u16, responses: u64) {
+        // A name has few statuses.
+        match self.status.iter_mut().find(|(known, _)| *known == status) {
+            Some((_, count)) => *count += responses,
+            None => self.status.push((status, responses)),
+        }
+    }
+
+    fn resolve_failure(&mut self, outcome: Outcome, response_ns: u64, service_ns: u64) {
+        count_failure(&mut self.outcomes, outcome);
+        self.response.record(outcome, response_ns);
+        self.service.record(outcome, service_ns);
+        if let Outcome::TransportError(kind) = outcome {
+            *self.errors.entry(kind).or_default() += 1;
+        }
+    }
+
+    fn finish(&self, share: NamedSlice, is_open_loop: bool) -> ResultCounts {
+        let mut response_time = ByOutcome { ok: share.ok, ..self.response.finish() };
+        let service_time = match is_open_loop {
+            true => ByOutcome { ok: Histogram::from(&self.service_ok), ..self.service.finish() },
+            false => response_time.clone(),
+        };
+        response_time.censored.add_tally(&self.never);
+        ResultCounts {
+            planned: self.outcomes.total(),
+            outcomes: self.outcomes,
+            status: self.status.iter().copied().collect(),
+            errors: self.errors.clone(),
+            missed: self.missed.clone(),
+            completed: share.completed,
+            good: share.good,
+            messages: share.messages,
+            response_time,
+            service_time,
+            ..ResultCounts::default()
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Conversion of a worker's tallies to its measurements, after its end.
+
+use std::collections::BTreeMap;
+
+use weir_io::Nanos;
+use weir_result::{
+    ByOutcome, Histogram, Measurements, MessageShare, Occupancy, Outcomes, ResultCounts, Sent,
+    SparseHistogram, Tally, WorkerPhases,
+};
+
+use super::by_name::UnsentSlots;
+use super::{PlanFacts, Recorder};
+use crate::live::WorkerLive;
+use crate::time::{Schedule, ShedSlots, Timeline};
+
+impl Recorder {
+    /// Returns the worker's measurements. The slots of M that were never sent are those that
+    /// `schedule` still holds, which are taken from it, and those of `shed`. Sends the last
+    /// interval to `live`.
+    pub(in crate::record) fn finish(
+        mut self,
+        schedule: &mut Schedule,
+        shed: &ShedSlots,
+        facts: &PlanFacts,
+        mut phases: WorkerPhases,
+        live: &WorkerLive,
+    ) -> Measurements {
+        let timeline = &facts.timeline;
+        self.catch_up.finish(timeline.t0, &mut phases.usage);
+        let end = Nanos(phases.drained_ns);
+        let left = schedule.clone();
+        let never = self.never_sent(schedule, shed, facts);
+        let planned = self.planned(schedule, facts, never.shed);
+        let unsent = UnsentSlots { left: &left, shed, facts, missing: never.ages.count() };
+        let names = self.finish_names(&unsent, live);
+        let slices = self.slices.finish(timeline, phases.t1_ns, &never.by_slice);
+        let t1 = timeline.t1.min(Nanos(phases.t1_ns).max(timeline.t0));
+        let mut response_time = self.times.response.finish();
+        for slice in &slices {
+            response_time.ok.add(&slice.ok);
+        }
+        let mut service_time =
+            if self.is_open_loop { self.times.service.finish() } else { response_time.clone() };
+        let stage_lags = self.lags_by_stage.finish(self.stages.len(), self.times.lags());
+        service_time.ok.add(&sum(&self.times.unwaited.service_ok, &self.times.waited.service_ok));
+        response_time.censored.add(&never.ages);
+        let Lags { mut send_lag, sched_lag, connection_wait } = self.lags();
+        if self.is_open_loop {
+            send_lag.censored.add(&never.ages);
+        }
+        let sent = self.really_sent();
+        let capacity_ns = self.capacity.finish(timeline, end);
+        let occupancy = Occupancy { capacity_ns, ..self.occupancy.finish(timeline, end) };
+        Measurements {
+            results: ResultCounts {
+                planned,
+                outcomes: never.added_to(self.counts.outcomes),
+                status: (0u16..).zip(*self.status).filter(|(_, count)| *count > 0).collect(),
+                errors: self.counts.errors,
+                completed: self.counts.completed,
+                good: self.counts.good,
+                response_time,
+                service_time,
+                messages: MessageShare::of_slices(&slices),
+                ..ResultCounts::default()
+            },
+            sent,
+            send_lag,
+            sched_lag,
+            stage_lags,
+            connection_wait,
+            unlagged: sum(&self.times.unwaited.service_ok, &self.times.waited.unlagged_ok),
+            departures: self.departures.finish(t1),
+            occupancy,
+            first_byte: Histogram::from(&self.times.first_byte),
+            overdue: self.counts.overdue,
+            thread_rates: self.sampler.map_or_else(Histogram::new, |sampler| sampler.rates),
+            batch_time: self.times.batch.as_ref().map_or_else(Histogram::new, Histogram::from),
+            slices,
+            window: self.window,
+            workers: vec![phases],
+            names,
+            intervals: self.series.finish(end, live),
+            interim_responses: self.counts.interim_responses,
+            event_streams: self.counts.event_streams,
+            ..Measurements::default()
+        }
+    }
+
+    /// Returns the lags of all slots of M that were sent.
+    fn lags(&self) -> Lags {
+        let unwaited = &self.times.unwaited;
+        let waited = &self.times.waited;
+        let lag = |waited: &Tally, ended: &SparseHistogram| {
+            let mut lag = sum(&unwaited.lag, waited);
+            lag.add_sparse(ended);
+            lag
+        };
+        let ended = &self.lags_by_stage.sum;
+        let send_lag = lag(&waited.send_lag, &ended.send_lag);
+        let sched_lag = lag(&waited.sched_lag, &ended.sched_lag);
+        let mut connection_wait = Histogram::from(&waited.connection_wait);
+        let unwaited_count = send_lag.count() - connection_wait.count();
+        connection_wait.record_range(0, 0, unwaited_count, 0);
+        let send_lag = ByOutcome { ok: send_lag, ..ByOutcome::default() };
+        Lags { send_lag, sched_lag, connection_wait }
+    }
+
+    /// Returns the number of slots of M. If the window was cut, more may have been sent than were
+    /// planned up to its end, beside those that were `shed`.
+    fn planned(&self, schedule: &Schedule, facts: &PlanFacts, shed: u64) -> u64 {
+        let sent = self.counts.sent.measured;
+        if !self.is_open_loop {
+            return facts.quota.unwrap_or(sent).max(sent);
+        }
+        let timeline = &facts.timeline;
+        let t0_ns = timeline.t0.since(timeline.start);
+        let by_plan = schedule.planned(t0_ns, timeline.window_end_ns());
+        if facts.is_cut { by_plan.max(sent + shed) } else { by_plan }
+    }
+
+    /// Returns the counts of each name, and adds their slots that were never sent to the slices.
+    /// Sends the last totals to `live`.
+    fn finish_names(&mut self, unsent: &UnsentSlots<'_>, live: &WorkerLive) -> Vec<ResultCounts> {
+        let Some(names) = self.names.take() else { return Vec::new() };
+        live.send_names(|| names.totals(None));
+        names.finish(unsent, &mut self.slices)
+    }
+
+    /// Returns the number of requests put on the wire and, apart, of those whose send failed.
+    fn really_sent(&self) -> Sent {
+        Sent {
+            warmup: self.counts.sent.warmup - self.counts.unsent.warmup,
+            measured: self.counts.sent.measured - self.counts.unsent.measured,
+            tail: self.counts.sent.tail - self.counts.unsent.tail,
+            failed: self.counts.unsent.total(),
+            ..self.counts.sent
+        }
+    }
+
+    /// Returns the slots of M that were never sent, by bucket arithmetic. A range of slots whose
+    /// ages share a bucket and a slice is one record, so that an absurd rate ends at once.
+    fn never_sent(
+        &mut self,
+        schedule: &mut Schedule,
+        shed: &ShedSlots,
+        facts: &PlanFacts,
+    ) -> NeverSentCounts {
+        let Timeline { start, t0, .. } = facts.timeline;
+        let end = facts.unsent_until;
+        let mut never = NeverSentCounts::default();
+        if !self.is_open_loop {
+            let sent = self.counts.sent.measured;
+            let missing = facts.quota.map_or(0, |quota| quota.saturating_sub(sent));
+            let age = end.since(t0);
+            never.add(0, age, age, missing, u128::from(age) * u128::from(missing));
+            return never;
+        }
+        let end_offset = end.since(start);
+        let until = facts.timeline.window_end_ns().min(end_offset);
+        let spans = |offset: u64| {
+            let age = end_offset.saturating_sub(offset).min(weir_result::histogram::HIGHEST_NS);
+            let bucket = weir_result::histogram::bucket_of(age);
+            let bucket_end = end_offset - weir_result::histogram::lowest_in(bucket) + 1;
+            bucket_end.min(self.slices.end_of(start.after(offset)).since(start))
+        };
+        schedule.take_ranges(until, spans, |range| {
+            if start.after(range.first_ns) < t0 {
+                return;
+            }
+            let slice = self.slices.index(start.after(range.first_ns));
+            let sum = u128::from(end_offset) * u128::from(range.slots) - range.sum_ns;
+            let oldest = end_offset - range.first_ns;
+            let youngest = end_offset - range.last_ns;
+            never.add(slice, youngest, oldest, range.slots, sum);
+        });
+        self.add_shed(shed, facts, &mut never);
+        never
+    }
+
+    /// Adds the slots of M that were shed. Their age counts up to `end`, as that of others does.
+    fn add_shed(&mut self, shed: &ShedSlots, facts: &PlanFacts, never: &mut NeverSentCounts) {
+        let Timeline { start, t0, .. } = facts.timeline;
+        let end = facts.unsent_until;
+        let until_ns = facts.timeline.window_end_ns().min(end.since(start));
+        for (_, offset_ns) in shed.slots(until_ns) {
+            let due = start.after(offset_ns);
+            if due >= t0 {
+                let age_ns = end.since(due);
+                never.add(self.slices.index(due), age_ns, age_ns, 1, age_ns.into());
+                never.shed += 1;
+                self.slices.slot(due).outcomes.shed += 1;
+            }
+        }
+    }
+}
+
+/// Lags of the slots of M that were sent.
+#[derive(Debug)]
+struct Lags {
+    send_lag: ByOutcome,
+    sched_lag: Histogram,
+    connection_wait: Histogram,
+}
+
+/// Slots of M that were never sent.
+#[derive(Debug, Default)]
+struct NeverSentCounts {
+    ages: Histogram,
+    /// Number of those that were shed.
+    shed: u64,
+    by_slice: BTreeMap<usize, Histogram>,
+}
+
+impl NeverSentCounts {
+    /// Returns the classes with these slots.
+    fn added_to(&self, sent: Outcomes) -> Outcomes {
+        Outcomes { never_sent: self.ages.count(), shed: self.shed, ..sent }
+    }
+
+    fn add(&mut self, slice: usize, youngest: u64, oldest: u64, slots: u64, sum_ns: u128) {
+        if slots > 0 {
+            self.ages.record_range(youngest, oldest, slots, sum_ns);
+            let slice = self.by_slice.entry(slice).or_default();
+            slice.record_range(youngest, oldest, slots, sum_ns);
+        }
+    }
+}
+
+fn sum(one: &Tally, other: &Tally) -> Histogram {
+    let mut histogram = Histogram::from(one);
+    histogram.add_tally(other);
+    histogram
+}
