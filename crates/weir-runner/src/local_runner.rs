@@ -65,7 +65,7 @@ impl LocalRunner {
             |peer: &SchemaPeer<'_>, method: &MethodName| reflection::load(spec, peer, method);
         let planned = plan(spec, &self.access, &self.on_stuck, &load_schema, observer)?;
         if spec.checks.prove_client {
-            prove_client::is_provable(spec, &planned.draft.plan)?;
+            prove_client::is_provable(spec, &planned.load.plan)?;
         }
         let commit = self.commit.clone();
         let gate = self.gate.clone();
@@ -96,7 +96,7 @@ impl LocalRunner {
         let address = Endpoint::Tcp(([127, 0, 0, 1], url.port()).into());
         let planned =
             plan_at(&spec, &url, None, &OnStuck::default(), &no_schema, |_| Ok(vec![address]))?;
-        Ok(planned.draft.job.plan)
+        Ok(planned.load.plan)
     }
 
     /// Measures the noise floor of the specified client, without a target. `None` if a
@@ -113,12 +113,11 @@ impl LocalRunner {
         spec.grpc.iter_mut().for_each(without_schema);
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 9).into());
         let url = Url::of(&spec.target)?;
-        let draft =
+        let load =
             plan_at(&spec, &url, None, &OnStuck::default(), &no_schema, |_| Ok(vec![nowhere]))?
-                .draft;
-        let job = draft.job(None, None, Vec::new());
-        let floor = selfcheck::measure(&job, interrupts)?;
-        let io = job.plan.io;
+                .load;
+        let floor = selfcheck::measure(&load.plan, &load.cpus, interrupts)?;
+        let io = load.plan.io;
         let advice = selfcheck::trust;
         Ok(floor.map(|section| NoiseFloor { section, io, advice: advice(&section) }))
     }

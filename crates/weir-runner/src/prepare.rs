@@ -4,12 +4,12 @@
 pub(crate) mod addresses;
 pub(crate) mod body;
 pub(crate) mod connections;
-pub(crate) mod draft;
 pub(crate) mod expect;
 pub(crate) mod form;
 pub(crate) mod grpc;
 pub(crate) mod http;
 pub(crate) mod list;
+pub(crate) mod load;
 pub(crate) mod location;
 pub(crate) mod messages;
 pub(crate) mod open_loop;

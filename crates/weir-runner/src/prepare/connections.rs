@@ -11,7 +11,7 @@ use weir_text::units;
 
 use crate::errors::NoServer;
 use crate::prepare::addresses;
-use crate::prepare::draft::Draft;
+use crate::prepare::load::PreparedLoad;
 use crate::prepare::location::is_own;
 use crate::spec::AddressFamily;
 use crate::spec::url::{Url, split_port};
@@ -54,11 +54,11 @@ pub(crate) fn destinations(
 ///
 /// # Errors
 /// When one is not; the message contains the remedy.
-pub(crate) fn check_sources(draft: &Draft) -> Result<()> {
-    let plan = &draft.plan.connection;
+pub(crate) fn check_sources(load: &PreparedLoad) -> Result<()> {
+    let plan = &load.plan.connection;
     for range in &plan.sources {
         let source = range.first();
-        for endpoint in draft.destinations.iter().chain([&draft.endpoint]) {
+        for endpoint in load.destinations.iter().chain([&load.endpoint]) {
             match endpoint {
                 Endpoint::Tcp(address) if address.is_ipv4() == source.is_ipv4() => {}
                 Endpoint::Tcp(address) => bail!(
@@ -70,7 +70,7 @@ pub(crate) fn check_sources(draft: &Draft) -> Result<()> {
             }
         }
     }
-    let most = draft.plan.load.connections.most();
+    let most = load.plan.load.connections.most();
     let used = most.min(CHECKED_SOURCES_MAX);
     let mut last = None;
     for source in (0..used).filter_map(|number| plan.source(number)) {
@@ -147,7 +147,7 @@ mod tests {
     use crate::spec::RunSpec;
 
     /// Plans a run against `url` with changes to its specification.
-    fn draft(url: &str, change: impl FnOnce(&mut RunSpec)) -> Result<Draft> {
+    fn planned(url: &str, change: impl FnOnce(&mut RunSpec)) -> Result<PreparedLoad> {
         let mut spec = RunSpec::new(url);
         change(&mut spec);
         Ok(crate::prepare::plan::plan(
@@ -157,7 +157,7 @@ mod tests {
             &|_, _| unreachable!("no call of gRPC"),
             &mut Silent,
         )?
-        .draft)
+        .load)
     }
 
     fn sources(text: &str) -> Vec<AddressRange> {
@@ -170,16 +170,16 @@ mod tests {
     #[test]
     fn destinations_are_resolved_and_named() {
         let named = ["127.0.0.1:81", "[::1]", "127.0.0.2"];
-        let draft = draft("http://h.test:8080/", |spec| {
+        let load = planned("http://h.test:8080/", |spec| {
             spec.connection.destinations = named.map(str::to_owned).to_vec();
         });
-        let draft = draft.expect("addresses need no resolving");
+        let load = load.expect("addresses need no resolving");
         let expected = ["127.0.0.1:81", "[::1]:8080", "127.0.0.2:8080"];
-        assert_eq!(draft.plan.connection.destinations, expected);
-        assert_eq!(draft.plan.target.address, "127.0.0.1:81");
-        assert_eq!(draft.plan.target.host, "h.test");
+        assert_eq!(load.plan.connection.destinations, expected);
+        assert_eq!(load.plan.target.address, "127.0.0.1:81");
+        assert_eq!(load.plan.target.host, "h.test");
         let host = "Host: h.test:8080\r\n";
-        let request = String::from_utf8_lossy(draft.request.bytes()).into_owned();
+        let request = String::from_utf8_lossy(load.request.bytes()).into_owned();
         assert!(request.contains(host), "{request}");
     }
 
@@ -194,7 +194,7 @@ mod tests {
             ("me:SECRET@h:80", "write HOST[:PORT] alone"),
             ("http://me:SECRET/x@h", "write HOST[:PORT] alone"),
         ] {
-            let error = draft(URL, |spec| spec.connection.destinations = vec![text.to_owned()]);
+            let error = planned(URL, |spec| spec.connection.destinations = vec![text.to_owned()]);
             let error = error.expect_err(text);
             let error = format!("{error:#}");
             assert!(
@@ -208,12 +208,12 @@ mod tests {
     #[test]
     fn invalid_sources_are_errors() {
         let from = |connections: u32, ranges: &str, unix: Option<&str>| {
-            let draft = draft(URL, |spec| {
+            let load = planned(URL, |spec| {
                 spec.load.connections = connections.into();
                 spec.connection.sources = sources(ranges);
                 spec.target.unix = unix.map(PathBuf::from);
             });
-            check_sources(&draft.expect(ranges))
+            check_sources(&load.expect(ranges))
         };
         for (connections, ranges, unix, part) in [
             (10, "192.0.2.1", None, "192.0.2.1 is not an address of this machine"),
@@ -256,14 +256,14 @@ mod tests {
     #[test]
     fn the_close_is_requested_unless_the_user_sets_the_header() {
         let check = |closer, value: Option<&str>, expected: usize| {
-            let draft = draft(URL, |spec| {
+            let load = planned(URL, |spec| {
                 spec.connection.close = Some(closer);
                 let header =
                     |value: &str| Header { name: "Connection".into(), value: value.into() };
                 spec.request.headers.extend(value.map(header));
             });
-            let draft = draft.expect("valid");
-            let request = String::from_utf8_lossy(draft.request.bytes()).to_lowercase();
+            let load = load.expect("valid");
+            let request = String::from_utf8_lossy(load.request.bytes()).to_lowercase();
             let found = request.matches("connection: close\r\n").count();
             assert_eq!(found, expected, "{closer:?} {value:?}");
         };

@@ -4,9 +4,9 @@ mod event_members;
 mod reading;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use weir_engine::{Goodput, Job, MessageRules};
+use weir_engine::{Goodput, MessageRules};
 use weir_http::{MessageContent, MessageFormat, MessageFraming, MessageReader};
-use weir_result::{MessagePlan, MessageProtocol, Plan};
+use weir_result::{MessagePlan, MessageProtocol};
 use weir_text::setting::{GOODPUT, GRPC_PROTO, MESSAGES, PIPELINE, SCRIPT, TOKENS, USAGE};
 use weir_verdict::{parse_response_condition, split_conditions};
 
@@ -21,24 +21,25 @@ pub(crate) struct PreparedMessages {
     pub(crate) rules: MessageRules,
 }
 
-/// Adds the measurement that a specification gives to its job, if it gives one. `calls` are those
-/// of gRPC; messages are measured if the method streams them.
+/// Returns the measurement that a specification gives, if it gives one. `calls` are those of gRPC;
+/// messages are measured if the method streams them.
 ///
 /// # Errors
 /// When a rule is wrong, or messages cannot be measured in such a run.
-pub(crate) fn added_to(job: Job, spec: &RunSpec, calls: Option<&GrpcCalls>) -> Result<Job> {
+pub(crate) fn prepare(
+    spec: &RunSpec,
+    calls: Option<&GrpcCalls>,
+) -> Result<Option<PreparedMessages>> {
     let is_given = spec.messages.given().is_some();
     if let Some(calls) = calls {
-        return match is_given || calls.streams_responses() {
-            true => Ok(PreparedMessages::of_calls(&spec.messages, calls)?.added_to(job)),
-            false => Ok(job),
-        };
+        let is_measured = is_given || calls.streams_responses();
+        return is_measured.then(|| PreparedMessages::of_calls(&spec.messages, calls)).transpose();
     }
-    let Some(protocol) = spec.messages.given() else { return Ok(job) };
+    let Some(protocol) = spec.messages.given() else { return Ok(None) };
     if let Some(why) = why_not(spec) {
         bail!("{MESSAGES} {why}");
     }
-    Ok(PreparedMessages::new(&spec.messages, protocol)?.added_to(job))
+    PreparedMessages::new(&spec.messages, protocol).map(Some)
 }
 
 /// True if the preflight may find messages, which are measured then.
@@ -64,12 +65,6 @@ fn why_not(spec: &RunSpec) -> Option<String> {
 }
 
 impl PreparedMessages {
-    /// Adds the measurement to a job.
-    pub(crate) fn added_to(self, job: Job) -> Job {
-        let plan = Plan { messages: Some(self.plan), ..job.plan };
-        Job { plan, messages: Some(self.rules), ..job }
-    }
-
     /// Returns the measurement of messages of calls.
     fn of_calls(spec: &MessageSpec, calls: &GrpcCalls) -> Result<PreparedMessages> {
         let places = TokenPlaces::parse(&spec.tokens, spec.usage.as_deref())?;
@@ -144,9 +139,6 @@ fn goodput(text: &str) -> Result<Goodput> {
 
 #[cfg(test)]
 mod tests {
-    use weir_http::Prepared;
-    use weir_io::Endpoint;
-
     use super::*;
 
     #[test]
@@ -165,17 +157,14 @@ mod tests {
     fn messages_are_refused_where_responses_wait_or_are_read_whole() {
         let mut spec = RunSpec::new("http://h/");
         assert!(may_be_found(&spec));
-        let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
-        let request = Prepared::http1("GET", "/", "h", &[], None).expect("a request");
-        let job = Job::new(Plan::default(), endpoint, request);
-        let added =
-            |spec: &RunSpec| added_to(job.clone(), spec, None).map(|job| job.messages.is_some());
-        assert!(added(&spec).is_ok_and(|has_messages| !has_messages));
+        let are_measured = |spec: &RunSpec| prepare(spec, None).map(|found| found.is_some());
+        assert!(are_measured(&spec).is_ok_and(|are_measured| !are_measured));
         spec.messages.goodput = Some("first < 1s".to_owned());
-        assert!(added(&spec).is_ok_and(|has_messages| has_messages) && !may_be_found(&spec));
+        assert!(are_measured(&spec).is_ok_and(|are_measured| are_measured));
+        assert!(!may_be_found(&spec));
         spec.load.pipeline = 2;
-        assert!(added(&spec).is_err());
+        assert!(are_measured(&spec).is_err());
         spec.messages = MessageSpec::default();
-        assert!(added(&spec).is_ok() && !may_be_found(&spec));
+        assert!(are_measured(&spec).is_ok() && !may_be_found(&spec));
     }
 }

@@ -1,11 +1,10 @@
-//! Conversion of a specification to the draft of a load, whose plan lacks only what its server
-//! decides.
+//! Conversion of a specification to a load that lacks only what its server decides.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
-use weir_engine::{Ending, Extras, Job};
+use weir_engine::{Ending, Extras};
 use weir_grpc::MethodName;
 use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_machine::Root;
@@ -24,10 +23,10 @@ use weir_verdict::AbortCondition;
 use crate::access::MachineAccess;
 use crate::observer::Observer;
 use crate::permissions::Permissions;
-use crate::prepare::draft::Draft;
 use crate::prepare::expect::body_budget;
 use crate::prepare::grpc::{LoadSchema, SchemaPeer};
 use crate::prepare::list::{List, PreparedList, Replay, StreamFacts};
+use crate::prepare::load::PreparedLoad;
 use crate::prepare::location::is_local;
 use crate::prepare::redaction::Redaction;
 use crate::prepare::requests::{RequestSet, headers};
@@ -39,11 +38,11 @@ use crate::prepare::{addresses, connections, grpc, http, messages, open_loop, pa
 use crate::spec::url::Url;
 use crate::spec::{RunSpec, SPEC_VERSION, TargetSpec};
 
-/// A draft, and notes on its planning.
+/// A load, and notes on its planning.
 #[derive(Debug)]
 pub(crate) struct Planned {
     /// The load.
-    pub(crate) draft: Draft,
+    pub(crate) load: PreparedLoad,
     /// Scripts of the load, if any: set up, and not yet given to the workers.
     pub(crate) scripts: Option<Scripts>,
     /// Remarks for the report.
@@ -82,7 +81,7 @@ pub(crate) fn plan(
         let planned = plan_at(spec, &url, list.as_ref(), on_stuck, load_schema, |url| {
             Ok(vec![reach::reach(url)?])
         })?;
-        if let (true, Endpoint::Tcp(address)) = (planned.scripts.is_some(), &planned.draft.endpoint)
+        if let (true, Endpoint::Tcp(address)) = (planned.scripts.is_some(), &planned.load.endpoint)
         {
             reach::first_of(&url, [*address])?;
         }
@@ -119,7 +118,7 @@ pub(crate) fn plan(
     planned.notes.extend(note);
     planned.lookup_ns = lookup_ns;
     if let Some(permissions) = permissions {
-        let Job { plan, endpoint, destinations, .. } = &planned.draft.job;
+        let PreparedLoad { plan, endpoint, destinations, .. } = &planned.load;
         permissions.check_endpoints(destinations.iter().chain([endpoint]))?;
         permissions.check_plan(plan)?;
     }
@@ -168,6 +167,7 @@ pub(crate) fn plan_at(
         redaction.hide(list.secrets.clone());
     }
     let stream = requests.list.as_ref().and_then(|list| list.stream.clone());
+    let messages = messages::prepare(spec, calls.as_ref())?;
     let plan = Plan {
         url: redaction.url(&shown_url(spec, url, list.is_some())),
         target: Target { path: redaction.path(&url.path), ..url.target(&endpoint) },
@@ -181,13 +181,15 @@ pub(crate) fn plan_at(
         pacing: spec.engine.pacing.unwrap_or_else(|| cpus.pacing(own_threads)),
         io: engine(spec.engine.io, own_threads, &mut notes)?,
         connection: connection_plan(spec, &destinations),
+        messages: messages.as_ref().map(|messages| messages.plan.clone()),
         ..plan_of(spec, requests.list.as_ref())
     };
     check(&plan, scripts.as_ref(), requests.list.as_ref())?;
-    let first = spec.websocket.first.as_ref().map(|first| first.as_bytes().into());
-    let job = Job {
+    let load = PreparedLoad {
+        endpoint,
         destinations,
         tls,
+        request: requests.request,
         may_poll: shares_cpus && spec.compat.is_none() && cpus.may_poll(&plan),
         cpus: cpus.pinned,
         body_budget: body_budget(spec, requests.checks.is_some()),
@@ -196,10 +198,12 @@ pub(crate) fn plan_at(
         times: requests.list.as_ref().and_then(PreparedList::times),
         list: requests.list.map(|list| list.list),
         expectations: requests.checks.map(|checks| checks.checks),
-        ..messages::added_to(Job::new(plan, endpoint, requests.request), spec, calls.as_ref())?
+        messages: messages.map(|messages| messages.rules),
+        calls,
+        first_message: spec.websocket.first.as_ref().map(|first| first.as_bytes().into()),
+        plan,
     };
-    let draft = Draft { job, calls, first_message: first };
-    Ok(Planned { draft, scripts, notes, redaction, inputs, stream, lookup_ns: None })
+    Ok(Planned { load, scripts, notes, redaction, inputs, stream, lookup_ns: None })
 }
 
 /// Returns a specification that is planned without its server: agents resolve the names of its
