@@ -23,10 +23,9 @@ use crate::observer::{Observer, Phase, Silent};
 use crate::prepare::list::first_lines;
 use crate::prepare::load::JobStart;
 use crate::prepare::messages::{self, PreparedMessages};
-use crate::prepare::plan::{Planned, conditions};
 use crate::prepare::script;
 use crate::prepare::server_wait::ServerWait;
-use crate::prepare::{connections, parts};
+use crate::prepare::{PlannedRun, connections, start_time};
 use crate::run::load::{Epoch, LoadEnds, LoadOutcome, carry_out};
 use crate::run::raw::{self, RawOutput, RawRun};
 use crate::run::witness::{self, Witness};
@@ -40,7 +39,7 @@ use crate::{after, digest};
 #[derive(Debug)]
 pub(crate) struct LocalRun {
     pub(crate) spec: RunSpec,
-    pub(crate) planned: Planned,
+    pub(crate) planned: PlannedRun,
     /// Commit of the program.
     pub(crate) commit: Option<String>,
     /// Gate before the load.
@@ -69,7 +68,7 @@ impl LocalRun {
         row: Option<u64>,
         observer: &mut dyn Observer,
     ) -> Result<ExchangeTrace, Error> {
-        let Planned { load, scripts, redaction, lookup_ns, .. } = self.planned;
+        let PlannedRun { load, scripts, redaction, lookup_ns, .. } = self.planned;
         if scripts.is_some() {
             return Err(
                 anyhow!("{DEBUG} cannot be used with {SCRIPT}, which makes requests").into()
@@ -109,7 +108,7 @@ impl LocalRun {
 
     /// True if a script sends no request elsewhere than to the target.
     fn goes_there(&self) -> bool {
-        let Planned { scripts, load, .. } = &self.planned;
+        let PlannedRun { scripts, load, .. } = &self.planned;
         scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&load.endpoint))
     }
 
@@ -119,8 +118,8 @@ impl LocalRun {
         if self.spec.compat.is_some() {
             return Ok(());
         }
-        let Planned { scripts, load, .. } = &self.planned;
-        connections::check_sources(load)?;
+        let PlannedRun { scripts, load, .. } = &self.planned;
+        connections::check_sources(&load.plan, load.endpoints())?;
         limit.map_or(Ok(()), |limit| {
             connections::check_descriptors(&load.plan, scripts.is_some(), limit)
         })
@@ -349,7 +348,7 @@ impl PreparedRun for LocalRun {
     }
 
     fn first_requests(&self) -> Vec<String> {
-        let Planned { load, redaction, .. } = &self.planned;
+        let PlannedRun { load, redaction, .. } = &self.planned;
         let lines = load.list.iter().flat_map(|list| first_lines(list, 10));
         lines.map(|line| redaction.lines(&line)).collect()
     }
@@ -372,7 +371,7 @@ impl PreparedRun for LocalRun {
         raw: Option<&mut RawOutput>,
         observer: &mut dyn Observer,
     ) -> Result<Finished, Error> {
-        parts::check_start(self.spec.start_at_unix_ns)?;
+        start_time::check_start(self.spec.start_at_unix_ns)?;
         self.check_machine()?;
         let watch = Watch::open(&self.spec, &self.planned.redaction, interrupts, observer)?;
         for note in watch.iter().flat_map(Watch::notes) {
@@ -401,7 +400,7 @@ impl PreparedRun for LocalRun {
         observer.phase(Phase::Load, &job.plan);
         let witness = self.has_witness(&job).then(|| Witness::start(&job, epoch.clock)).flatten();
         let scripts = self.planned.scripts.as_mut();
-        let ends = LoadEnds { gate: self.gate.as_ref(), abort: conditions(&self.spec)? };
+        let ends = LoadEnds { gate: self.gate.as_ref(), abort: self.spec.abort_conditions()? };
         let mut outcome = carry_out(&job, &epoch, interrupts, scripts, ends, observer)?;
         outcome.parts.witness = witness.and_then(Witness::finish);
         outcome.parts.probe = probe;

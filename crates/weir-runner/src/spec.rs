@@ -2,6 +2,7 @@
 //! flags or read from JSON, and nothing later hands a value back to it. Nothing here resolves a
 //! name or opens a socket.
 
+mod check;
 mod checks;
 mod compat;
 pub mod credentials;

@@ -11,7 +11,6 @@ use weir_text::units;
 
 use crate::errors::NoServer;
 use crate::prepare::addresses;
-use crate::prepare::load::PreparedLoad;
 use crate::prepare::location::is_own;
 use crate::spec::AddressFamily;
 use crate::spec::url::{Url, split_port};
@@ -54,11 +53,13 @@ pub(crate) fn destinations(
 ///
 /// # Errors
 /// When one is not; the message contains the remedy.
-pub(crate) fn check_sources(load: &PreparedLoad) -> Result<()> {
-    let plan = &load.plan.connection;
-    for range in &plan.sources {
+pub(crate) fn check_sources<'e>(
+    plan: &Plan,
+    endpoints: impl Iterator<Item = &'e Endpoint> + Clone,
+) -> Result<()> {
+    for range in &plan.connection.sources {
         let source = range.first();
-        for endpoint in load.destinations.iter().chain([&load.endpoint]) {
+        for endpoint in endpoints.clone() {
             match endpoint {
                 Endpoint::Tcp(address) if address.is_ipv4() == source.is_ipv4() => {}
                 Endpoint::Tcp(address) => bail!(
@@ -70,10 +71,10 @@ pub(crate) fn check_sources(load: &PreparedLoad) -> Result<()> {
             }
         }
     }
-    let most = load.plan.load.connections.most();
+    let most = plan.load.connections.most();
     let used = most.min(CHECKED_SOURCES_MAX);
     let mut last = None;
-    for source in (0..used).filter_map(|number| plan.source(number)) {
+    for source in (0..used).filter_map(|number| plan.connection.source(number)) {
         if last.replace(source) != Some(source) {
             check_source(source)?;
         }
@@ -143,6 +144,7 @@ mod tests {
     use super::*;
     use crate::access::MachineAccess;
     use crate::observer::Silent;
+    use crate::prepare::load::PreparedLoad;
     use crate::prepare::watchdog::OnStuck;
     use crate::spec::RunSpec;
 
@@ -150,14 +152,12 @@ mod tests {
     fn planned(url: &str, change: impl FnOnce(&mut RunSpec)) -> Result<PreparedLoad> {
         let mut spec = RunSpec::new(url);
         change(&mut spec);
-        Ok(crate::prepare::plan::plan(
-            &spec,
-            &MachineAccess::Full,
-            &OnStuck::default(),
-            &|_, _| unreachable!("no call of gRPC"),
-            &mut Silent,
-        )?
-        .load)
+        let means = crate::prepare::Means {
+            access: &MachineAccess::Full,
+            on_stuck: &OnStuck::default(),
+            load_schema: &|_, _| unreachable!("no call of gRPC"),
+        };
+        Ok(crate::prepare::prepare(&spec, &means, &mut Silent)?.load)
     }
 
     fn sources(text: &str) -> Vec<AddressRange> {
@@ -213,7 +213,8 @@ mod tests {
                 spec.connection.sources = sources(ranges);
                 spec.target.unix = unix.map(PathBuf::from);
             });
-            check_sources(&load.expect(ranges))
+            let load = load.expect(ranges);
+            check_sources(&load.plan, load.endpoints())
         };
         for (connections, ranges, unix, part) in [
             (10, "192.0.2.1", None, "192.0.2.1 is not an address of this machine"),

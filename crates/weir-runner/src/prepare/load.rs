@@ -14,9 +14,14 @@ use weir_result::{HttpPlan, Plan, RawLog};
 use weir_text::setting::{DEBUG, LIST};
 use weir_tls::TlsConfig;
 
+use crate::prepare::expect::body_budget;
 use crate::prepare::grpc::GrpcCalls;
 use crate::prepare::http;
+use crate::prepare::list::PreparedList;
 use crate::prepare::messages::PreparedMessages;
+use crate::prepare::plan::LoadParts;
+use crate::prepare::script::Scripts;
+use crate::spec::RunSpec;
 
 /// Body size, in bytes, from which the kernel discards bodies unread.
 const DISCARD_FROM_BYTES: u64 = 32 * 1024;
@@ -81,6 +86,39 @@ pub(crate) struct JobStart {
 }
 
 impl PreparedLoad {
+    /// Returns the load of a plan.
+    pub(crate) fn of(
+        spec: &RunSpec,
+        plan: Plan,
+        parts: LoadParts,
+        scripts: Option<&Scripts>,
+    ) -> PreparedLoad {
+        let LoadParts { server, client, calls, requests, messages } = parts;
+        PreparedLoad {
+            plan,
+            endpoint: server.addresses.endpoint,
+            destinations: server.addresses.destinations,
+            tls: server.tls,
+            request: requests.request,
+            times: requests.list.as_ref().and_then(PreparedList::times),
+            list: requests.list.map(|list| list.list),
+            body_budget: body_budget(spec, requests.checks.is_some()),
+            expectations: requests.checks.map(|checks| checks.checks),
+            messages: messages.map(|messages| messages.rules),
+            calls,
+            first_message: spec.websocket.first.as_ref().map(|first| first.as_bytes().into()),
+            cpus: client.cpus,
+            may_poll: client.may_poll,
+            ending: ending(spec),
+            extras: extras(spec, scripts),
+        }
+    }
+
+    /// The addresses that its connections go to.
+    pub(crate) fn endpoints(&self) -> impl Iterator<Item = &Endpoint> + Clone {
+        self.destinations.iter().chain([&self.endpoint])
+    }
+
     /// True if a handshake has to show which HTTP version the server chooses, or that it accepts
     /// HTTP/2.
     pub(crate) fn is_open(&self) -> bool {
@@ -138,6 +176,26 @@ impl PreparedLoad {
             observers,
             ..Job::new(plan, self.endpoint.clone(), self.request.clone())
         }
+    }
+}
+
+/// The rules by which requests and the run end: wrk's, or weir's own.
+fn ending(spec: &RunSpec) -> Ending {
+    let is_compat = spec.compat.is_some();
+    Ending {
+        late_responses: is_compat,
+        stops_at_t1: is_compat,
+        needs_connection: !is_compat,
+        ..Ending::default()
+    }
+}
+
+/// Returns the measurements that a run has beyond those of all runs.
+fn extras(spec: &RunSpec, scripts: Option<&Scripts>) -> Extras {
+    Extras {
+        thread_rates: spec.compat.is_some() || scripts.is_some_and(|it| it.has_done),
+        batch_times: spec.compat.is_some_and(|compat| compat.batch_times),
+        round_trips: spec.checks.preflight,
     }
 }
 

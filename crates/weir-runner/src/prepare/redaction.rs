@@ -5,6 +5,8 @@ mod secrets;
 
 mod bodies;
 
+pub(crate) use secrets::FoundSecrets;
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

@@ -8,12 +8,50 @@ use super::{Redaction, bodies};
 use crate::spec::credentials::{self, REDACTED};
 use crate::spec::{BodySpec, FormValue, RequestSpec};
 
+/// Credentials that came with a value, beyond those of the specification.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FoundSecrets {
+    /// Texts that must not be written, if they are long enough to search for.
+    texts: Vec<String>,
+    /// User names and passwords from URLs, as they stood there.
+    userinfos: Vec<String>,
+}
+
+impl FoundSecrets {
+    /// Returns values that must not be written.
+    pub(crate) fn of_values(texts: Vec<String>) -> FoundSecrets {
+        FoundSecrets { texts, userinfos: Vec::new() }
+    }
+}
+
 impl Redaction {
-    /// Adds the secrets of a request and of its expectations.
+    /// Adds the secrets of a specification: of its request, its URL without userinfo, and its
+    /// expectations.
     pub(super) fn collect(&mut self, request: &RequestSpec, url: &str, expectations: &[String]) {
-        let mut secrets = self.secrets_of(request, url);
-        secrets.extend(self.secrets_of_expectations(expectations));
-        self.secrets.extend(secrets);
+        let mut texts = self.secrets_of(request, url);
+        texts.extend(self.users.iter().flat_map(|user| secrets_of_user(user)));
+        texts.extend(self.secrets_of_expectations(expectations));
+        let userinfos = std::mem::take(&mut self.userinfos);
+        self.add(FoundSecrets { texts, userinfos });
+    }
+
+    /// Adds secrets that were found elsewhere than in the specification.
+    pub(crate) fn add(&mut self, found: FoundSecrets) {
+        if self.is_off {
+            return;
+        }
+        let mut texts = found.texts;
+        for userinfo in found.userinfos {
+            texts.extend(secrets_of_user(&credentials::decoded(&userinfo)));
+            texts.extend(password_of(&userinfo).map(str::to_owned));
+            self.userinfos.push(userinfo);
+        }
+        self.userinfos.sort();
+        self.userinfos.dedup();
+        // The field of a template is no secret, its value is.
+        let is_long = |secret: &String| secret.len() >= credentials::ANYWHERE_MIN_BYTES;
+        texts.retain(|secret| is_long(secret) && !bodies::is_field(secret));
+        self.secrets.extend(texts);
         sort_secrets(&mut self.secrets);
     }
 
@@ -33,16 +71,7 @@ impl Redaction {
                 secrets.extend(pairs.map(|(_, value)| value.trim().to_owned()));
             }
         }
-        let decoded = self.userinfos.iter().map(|userinfo| credentials::decoded(userinfo));
-        let users = self.users.iter().chain(&request.basic_auth).cloned();
-        for user in users.chain(decoded) {
-            let basic = credentials::basic(&user);
-            secrets.extend(basic.split_once(' ').map(|(_, token)| token.to_owned()));
-            secrets.extend(user.split_once(':').map(|(_, password)| password.to_owned()));
-            secrets.push(user);
-        }
-        let passwords = self.userinfos.iter().filter_map(|userinfo| userinfo.split_once(':'));
-        secrets.extend(passwords.map(|(_, password)| password.to_owned()));
+        secrets.extend(request.basic_auth.iter().flat_map(|user| secrets_of_user(user)));
         if let Some(BodySpec::Form(fields)) = &request.body {
             let secret = fields.iter().filter(|field| self.is_header(&field.name));
             secrets.extend(secret.filter_map(|field| match &field.value {
@@ -53,12 +82,7 @@ impl Redaction {
         if let Some(BodySpec::Text(body)) = &request.body {
             secrets.extend(self.secrets_of_body(body));
         }
-        let mut values = Vec::new();
-        self.parameters_of(url, false, |value| values.push(value.to_owned()));
-        secrets.extend(values);
-        // The field of a template is no secret, its value is.
-        let is_long = |secret: &String| secret.len() >= credentials::ANYWHERE_MIN_BYTES;
-        secrets.retain(|secret| is_long(secret) && !bodies::is_field(secret));
+        let _redacted = self.parameters_of(url, false, |value| secrets.push(value.to_owned()));
         secrets
     }
 
@@ -81,22 +105,18 @@ impl Redaction {
         let value = |text: &String| {
             let shown = self.line(text);
             let kept = shown.strip_suffix(REDACTED)?.trim_end();
-            let secret = text.strip_prefix(kept)?.trim();
-            let is_long = secret.len() >= credentials::ANYWHERE_MIN_BYTES;
-            is_long.then(|| secret.to_owned())
+            text.strip_prefix(kept).map(|secret| secret.trim().to_owned())
         };
         texts.iter().filter_map(value).collect()
     }
 
-    /// Adds the secrets of a list.
-    pub(crate) fn learn(&mut self, rows: &[Row]) {
-        if self.is_off {
-            return;
-        }
+    /// Returns the secrets of the rows of a list.
+    pub(crate) fn secrets_of_rows(&self, rows: &[Row]) -> FoundSecrets {
+        let mut found = FoundSecrets::default();
         for row in rows {
             let (url, userinfo) = credentials::split_userinfo(&row.target);
             let userinfo = userinfo.filter(|userinfo| !userinfo.is_empty());
-            self.userinfos.extend(userinfo.map(str::to_owned));
+            found.userinfos.extend(userinfo.map(str::to_owned));
             let headers = row.headers.iter().cloned();
             let body = match &row.body {
                 Some(RowBody::Bytes(bytes)) => str::from_utf8(bytes).ok(),
@@ -108,23 +128,23 @@ impl Redaction {
                 body: body.map(|body| BodySpec::Text(body.to_owned())),
                 ..RequestSpec::default()
             };
-            let mut found = self.secrets_of(&request, &url);
-            found.extend(self.secrets_of_expectations(&row.expect));
-            self.secrets.extend(found);
+            found.texts.extend(self.secrets_of(&request, &url));
+            found.texts.extend(self.secrets_of_expectations(&row.expect));
         }
-        sort_secrets(&mut self.secrets);
-        self.userinfos.sort();
-        self.userinfos.dedup();
+        found
     }
+}
 
-    /// Adds values that must not be written, if they are long enough to search for.
-    pub(crate) fn hide(&mut self, values: impl IntoIterator<Item = String>) {
-        if !self.is_off {
-            let long = |value: &String| value.len() >= credentials::ANYWHERE_MIN_BYTES;
-            self.secrets.extend(values.into_iter().filter(long));
-            sort_secrets(&mut self.secrets);
-        }
-    }
+/// Returns `USER:PASS`, its password, and the token of basic authentication.
+fn secrets_of_user(user: &str) -> Vec<String> {
+    let basic = credentials::basic(user);
+    let token = basic.split_once(' ').map(|(_, token)| token.to_owned());
+    let password = password_of(user).map(str::to_owned);
+    token.into_iter().chain(password).chain([user.to_owned()]).collect()
+}
+
+fn password_of(user: &str) -> Option<&str> {
+    user.split_once(':').map(|(_, password)| password)
 }
 
 /// Adds the texts in a value of JSON.
