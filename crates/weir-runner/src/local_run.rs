@@ -327,7 +327,8 @@ impl LocalRun {
         };
         Ok(weir_verdict::assemble(DocumentParts {
             given,
-            script_file: scripts.map(|scripts| scripts.file.to_string_lossy().into_owned()),
+            script_file: scripts
+                .map(|scripts| self.planned.redaction.text(&scripts.file.to_string_lossy())),
             preflight_sent: preflight.sent,
             preflight_returned: preflight.returned,
             ..parts
@@ -366,24 +367,38 @@ impl PreparedRun for LocalRun {
     }
 
     fn run(
-        mut self: Box<Self>,
+        self: Box<Self>,
         interrupts: &Interrupts,
         raw: Option<&mut RawOutput>,
         observer: &mut dyn Observer,
     ) -> Result<Finished, Error> {
+        let redaction = self.planned.redaction.clone();
+        let finished = (*self).run_to_end(interrupts, raw, observer);
+        finished.map_err(|error| redaction.error(error.into()))
+    }
+}
+
+impl LocalRun {
+    /// Carries out the run. An error may have a secret in its text.
+    fn run_to_end(
+        mut self,
+        interrupts: &Interrupts,
+        raw: Option<&mut RawOutput>,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished> {
         start_time::check_start(self.spec.start_at_unix_ns)?;
         self.check_machine()?;
         let watch = Watch::open(&self.spec, &self.planned.redaction, interrupts, observer)?;
-        for note in watch.iter().flat_map(Watch::notes) {
-            observer.warning(&note);
-            self.planned.notes.push(note);
-        }
+        let mut notes: Vec<Note> = watch.iter().flat_map(Watch::notes).collect();
+        self.planned.redaction.notes(&mut notes);
+        notes.iter().for_each(|note| observer.warning(note));
+        self.planned.notes.extend(notes);
         let preflight = self.preflight(observer)?;
         let server = preflight.facts();
         let plan = self.planned.load.plan_for(&server);
         let floor = self.noise_floor(&plan, interrupts, observer)?;
         if let Some(signal) = interrupts.received() {
-            return Err(anyhow::Error::from(Interrupted(signal)).into());
+            return Err(Interrupted(signal).into());
         }
         let observers: Vec<_> = watch.as_ref().and_then(Watch::observers).into_iter().collect();
         let probe = self.probe(&preflight, observers.clone(), interrupts, observer)?;

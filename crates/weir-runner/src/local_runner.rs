@@ -11,6 +11,7 @@ use crate::finished::Finished;
 use crate::interrupts::Interrupts;
 use crate::local_run::LocalRun;
 use crate::observer::{Observer, Silent};
+use crate::prepare::redaction::Redaction;
 use crate::prepare::watchdog::OnStuck;
 use crate::prepare::{self, Means};
 use crate::runner::{PreparedRun, Runner};
@@ -51,12 +52,17 @@ impl LocalRunner {
         row: Option<u64>,
         observer: &mut dyn Observer,
     ) -> Result<ExchangeTrace, Error> {
-        self.plan(spec, observer)?.debug(row, observer)
+        self.plan(spec, observer)?.debug(row, observer).map_err(|error| shown(spec, error))
     }
 
     /// Plans a run: resolves the target, reads the files, and loads and sets up the script. If the
     /// target has several addresses, it connects to each. Nothing is sent.
     fn plan(&self, spec: &RunSpec, observer: &mut dyn Observer) -> Result<LocalRun, Error> {
+        self.planned(spec, observer).map_err(|error| shown(spec, error))
+    }
+
+    /// Plans a run. An error may have a secret in its text.
+    fn planned(&self, spec: &RunSpec, observer: &mut dyn Observer) -> Result<LocalRun, Error> {
         let means = Means {
             access: &self.access,
             on_stuck: &self.on_stuck,
@@ -77,7 +83,7 @@ impl LocalRunner {
     /// # Errors
     /// When the specification cannot be carried out.
     pub fn dry_run(spec: &RunSpec) -> Result<Plan, Error> {
-        Ok(prepare::dry_run(spec)?)
+        prepare::dry_run(spec).map_err(|error| shown(spec, error.into()))
     }
 
     /// Measures the noise floor of the specified client, without a target. `None` if a
@@ -89,7 +95,8 @@ impl LocalRunner {
         spec: &RunSpec,
         interrupts: &Interrupts,
     ) -> Result<Option<NoiseFloor>, Error> {
-        let (plan, cpus) = prepare::client(spec)?;
+        let planned = prepare::client(spec).map_err(|error| shown(spec, error.into()));
+        let (plan, cpus) = planned?;
         let floor = selfcheck::measure(&plan, &cpus, interrupts)?;
         let io = plan.io;
         let advice = selfcheck::trust;
@@ -107,8 +114,14 @@ impl Runner for LocalRunner {
     }
 
     fn idle_latency(&self, spec: &RunSpec, interrupts: &Interrupts) -> Result<Option<u64>, Error> {
-        self.plan(spec, &mut Silent)?.idle_latency(interrupts)
+        let measured = self.plan(spec, &mut Silent)?.idle_latency(interrupts);
+        measured.map_err(|error| shown(spec, error))
     }
+}
+
+/// Returns an error without the secrets of a specification, whose texts it may repeat.
+fn shown(spec: &RunSpec, error: Error) -> Error {
+    Redaction::of(spec).error(error)
 }
 
 #[cfg(test)]

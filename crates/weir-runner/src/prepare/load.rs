@@ -21,7 +21,8 @@ use crate::prepare::list::PreparedList;
 use crate::prepare::messages::PreparedMessages;
 use crate::prepare::plan::LoadParts;
 use crate::prepare::script::Scripts;
-use crate::spec::RunSpec;
+use crate::prepare::websocket::WebSocketMessages;
+use crate::spec::{MessageSpec, RunSpec};
 
 /// Body size, in bytes, from which the kernel discards bodies unread.
 const DISCARD_FROM_BYTES: u64 = 32 * 1024;
@@ -49,8 +50,8 @@ pub(crate) struct PreparedLoad {
     pub(crate) messages: Option<MessageRules>,
     /// Calls of gRPC that its requests are; `None` if they are others.
     pub(crate) calls: Option<GrpcCalls>,
-    /// Message that is sent once on each WebSocket connection, before all others.
-    pub(crate) first_message: Option<Arc<[u8]>>,
+    /// Messages of WebSocket connections.
+    pub(crate) websocket: WebSocketMessages,
     /// Memory budget of the bodies that scripts or expectations read.
     pub(crate) body_budget: BodyBudget,
     /// CPUs to pin workers to.
@@ -106,7 +107,7 @@ impl PreparedLoad {
             expectations: requests.checks.map(|checks| checks.checks),
             messages: messages.map(|messages| messages.rules),
             calls,
-            first_message: spec.websocket.first.as_ref().map(|first| first.as_bytes().into()),
+            websocket: WebSocketMessages::of(&spec.websocket),
             cpus: client.cpus,
             may_poll: client.may_poll,
             ending: ending(spec),
@@ -144,7 +145,9 @@ impl PreparedLoad {
     /// Returns the plan with the decisions of the server. Without them it has HTTP/1.1: a load
     /// without a connection reports its failure with either version.
     pub(crate) fn plan_for(&self, server: &ServerFacts) -> Plan {
-        let messages = server.messages.as_ref().map(|messages| messages.plan.clone());
+        // The preflight finds messages only if the specification has no choice of them.
+        let by_default = MessageSpec::default();
+        let messages = server.messages.as_ref().map(|messages| messages.plan(&by_default));
         Plan {
             http: Some(self.plan.http.or(server.http).unwrap_or(HttpPlan::Http11)),
             messages: messages.or(self.plan.messages.clone()),
@@ -163,7 +166,7 @@ impl PreparedLoad {
             times: self.times.clone(),
             expectations: self.expectations.clone(),
             messages: messages.or(self.messages.clone()),
-            protocol: http::protocol(&plan, &self.request, self.first_message.as_ref()),
+            protocol: http::protocol(plan.http, &self.request, &self.websocket),
             discard: server.body_bytes.is_some_and(|bytes| bytes >= DISCARD_FROM_BYTES),
             cpus: self.cpus.clone(),
             tls: self.tls.clone().map(|tls| tls.offering(http::alpn(plan.http))),
@@ -239,7 +242,7 @@ mod tests {
             expectations: None,
             messages: None,
             calls: None,
-            first_message: None,
+            websocket: WebSocketMessages::default(),
             body_budget: BodyBudget::default(),
             cpus: Vec::new(),
             may_poll: false,

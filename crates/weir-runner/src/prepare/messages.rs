@@ -17,7 +17,7 @@ use reading::TokenPlaces;
 /// The measurement of messages of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedMessages {
-    pub(crate) plan: MessagePlan,
+    protocol: MessageProtocol,
     pub(crate) rules: MessageRules,
 }
 
@@ -65,6 +65,16 @@ fn why_not(spec: &RunSpec) -> Option<String> {
 }
 
 impl PreparedMessages {
+    /// Returns the part of the plan, with the texts of the redacted specification.
+    pub(crate) fn plan(&self, spec: &MessageSpec) -> MessagePlan {
+        MessagePlan {
+            protocol: self.protocol,
+            tokens: spec.tokens.clone(),
+            usage: spec.usage.clone(),
+            goodput: spec.goodput.clone(),
+        }
+    }
+
     /// Returns the measurement of messages of calls.
     fn of_calls(spec: &MessageSpec, calls: &GrpcCalls) -> Result<PreparedMessages> {
         let places = TokenPlaces::parse(&spec.tokens, spec.usage.as_deref())?;
@@ -112,16 +122,13 @@ impl PreparedMessages {
         format: Option<MessageFormat>,
         tells_reasoning: bool,
     ) -> Result<PreparedMessages> {
-        let MessageSpec { tokens, usage, goodput: conditions, .. } = spec.clone();
         ensure!(
-            usage.is_none() || !tokens.is_empty(),
+            spec.usage.is_none() || !spec.tokens.is_empty(),
             "{USAGE} is the number of tokens: {TOKENS} says which messages carry them"
         );
-        let goodput = conditions.as_deref().map(goodput).transpose()?;
-        Ok(PreparedMessages {
-            plan: MessagePlan { protocol, tokens, usage, goodput: conditions },
-            rules: MessageRules { format, goodput, tells_reasoning },
-        })
+        let goodput = spec.goodput.as_deref().map(goodput).transpose()?;
+        let rules = MessageRules { format, goodput, tells_reasoning };
+        Ok(PreparedMessages { protocol, rules })
     }
 }
 

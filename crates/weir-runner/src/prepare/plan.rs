@@ -3,8 +3,8 @@
 use anyhow::{Result, bail};
 use weir_io::Endpoint;
 use weir_result::{
-    ConnectionPlan, DueTimes, HttpPlan, ListOrder, ListPlan, Load, Plan, SuccessRule, Target,
-    TlsPlan, Warmup,
+    ConnectionPlan, DueTimes, HttpPlan, ListOrder, ListPlan, Load, Plan, SuccessRule, TlsPlan,
+    Warmup,
 };
 use weir_text::setting::{DURATION, HTTP, PIPELINE, RATE, REQUESTS};
 
@@ -30,24 +30,26 @@ pub(crate) struct LoadParts {
     pub(crate) messages: Option<PreparedMessages>,
 }
 
-/// Returns the plan of a load, without secrets.
+/// Returns the plan of a load, without secrets: what it takes from the specification comes from
+/// the redacted one.
 pub(crate) fn of(spec: &RunSpec, parts: &LoadParts, redaction: &Redaction) -> Plan {
+    let shown = &redaction.spec(spec.clone());
     let LoadParts { server, client, calls: _, requests, messages } = parts;
     let PlannedServer { url, http, addresses, .. } = server;
     let list = requests.list.as_ref();
     let target = url.target(&addresses.endpoint);
     Plan {
-        url: redaction.url(&shown_url(spec, url, list.is_some())),
-        target: Target { path: redaction.path(&url.path), ..target },
+        url: redaction.url(&shown_url(shown, url, list.is_some())),
+        target: redaction.target(target),
         request: redaction.request(requests.plan()),
         list: list.map(|list| redaction.list(list.plan.clone())),
         expect: requests.checks.as_ref().map(|checks| redaction.expectations(checks.plan.clone())),
         http: *http,
-        tls: if url.is_secure { tls::plan(&spec.tls) } else { TlsPlan::default() },
-        connection: connection_plan(spec, &addresses.destinations),
-        messages: messages.as_ref().map(|messages| messages.plan.clone()),
-        load: load_of(spec, list),
-        ..of_client(spec, client)
+        tls: if url.is_secure { tls::plan(&shown.tls) } else { TlsPlan::default() },
+        connection: connection_plan(shown, &addresses.destinations),
+        messages: messages.as_ref().map(|messages| messages.plan(&shown.messages)),
+        load: load_of(shown, list),
+        ..of_client(shown, client)
     }
 }
 

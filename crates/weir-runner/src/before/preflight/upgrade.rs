@@ -79,7 +79,7 @@ impl UpgradeFault {
             }
             Some(error) => UpgradeFault::of_close(error),
             None if is_late(error) => {
-                let first = match load.first_message {
+                let first = match load.websocket.first {
                     Some(_) => "no message followed the first one",
                     None => "the server sent no message",
                 };
@@ -109,8 +109,7 @@ pub(super) fn exchange<B: Backend>(
     started: Nanos,
     result: &mut PreflightResult,
 ) -> io::Result<Preflight> {
-    let first = load.first_message.as_ref();
-    let mut options = websocket::options(&load.plan, websocket, &load.request, first);
+    let mut options = websocket::options(websocket, &load.request, &load.websocket);
     options.keeps_messages = result.trace.is_some();
     let now_ns = link.now().0;
     let client = WsClient::new(1, &Arc::new(options), now_ns);
@@ -213,7 +212,7 @@ fn show(
         trace.upgraded(&head);
         trace.step("upgraded", started, now);
         let is_accepted = head.status == 101 && exchange.progress().fault.is_none();
-        if let Some(first) = load.first_message.as_ref().filter(|_| is_accepted) {
+        if let Some(first) = load.websocket.first.as_ref().filter(|_| is_accepted) {
             trace.message(started, now, true, first);
         }
     }
