@@ -5,9 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
+use weir_io::Endpoint;
+use weir_result::Plan;
 
 use crate::input::{SETTINGS_MAX_BYTES, read_text_input};
 use crate::permissions::Permissions;
+use crate::spec::RunSpec;
 
 /// Value of a constant that only agents have: it is planned with, and never sent.
 const ELSEWHERE: &str = "elsewhere";
@@ -31,7 +34,7 @@ pub enum MachineAccess {
 
 impl MachineAccess {
     /// Returns the limits of runs; none if they have none.
-    pub(crate) fn permissions(&self) -> Option<&Permissions> {
+    fn permissions(&self) -> Option<&Permissions> {
         match self {
             MachineAccess::Limited(permissions) => Some(permissions),
             MachineAccess::Full | MachineAccess::ByAgents { .. } => None,
@@ -41,6 +44,44 @@ impl MachineAccess {
     /// True if the target is on no network of this machine, as far as is known here.
     pub(crate) fn is_elsewhere(&self) -> bool {
         matches!(self, MachineAccess::ByAgents { are_here: false })
+    }
+
+    /// Checks all of a specification that can be checked before a name is resolved.
+    ///
+    /// # Errors
+    /// When it executes, watches or reads more than is permitted.
+    pub(crate) fn check_spec(&self, spec: &RunSpec) -> Result<()> {
+        self.permissions().map_or(Ok(()), |permissions| permissions.check_spec(spec))
+    }
+
+    /// Keeps the addresses of a host to which a load may connect.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn permitted(&self, all: Vec<Endpoint>) -> Result<Vec<Endpoint>> {
+        match self.permissions() {
+            Some(permissions) => permissions.permitted(all),
+            None => Ok(all),
+        }
+    }
+
+    /// Checks the addresses of a load, or of a connection before it.
+    ///
+    /// # Errors
+    /// When one is not permitted.
+    pub(crate) fn check_endpoints<'e>(
+        &self,
+        mut endpoints: impl Iterator<Item = &'e Endpoint>,
+    ) -> Result<()> {
+        self.permissions().map_or(Ok(()), |it| it.check_endpoints(&mut endpoints))
+    }
+
+    /// Checks the size of a planned load.
+    ///
+    /// # Errors
+    /// When the own part is larger than is permitted.
+    pub(crate) fn check_plan(&self, plan: &Plan) -> Result<()> {
+        self.permissions().map_or(Ok(()), |permissions| permissions.check_plan(plan))
     }
 
     /// Returns the value of an environment variable.

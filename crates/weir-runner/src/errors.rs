@@ -57,6 +57,16 @@ impl ErrorCause {
     }
 }
 
+impl Error {
+    /// Returns the same error with another text.
+    pub(crate) fn in_words(self, change: impl FnOnce(String) -> String) -> Error {
+        let text = self.to_string();
+        let changed = change(text.clone());
+        let cause = if changed == text { self.cause } else { anyhow::Error::msg(changed) };
+        Error { cause, ..self }
+    }
+}
+
 impl From<anyhow::Error> for Error {
     fn from(cause: anyhow::Error) -> Error {
         Error { kind: ErrorCause::of(&cause), cause }

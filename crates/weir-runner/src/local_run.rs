@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail};
-use weir_engine::{Job, ListRows, RequestList};
-use weir_http::Prepared;
+use anyhow::{Result, anyhow};
+use weir_engine::{Job, ObserverFactory};
 use weir_io::Nanos;
-use weir_result::document::{DocumentParts, Input, Probed, ProveClientSection, Run};
+use weir_result::document::{
+    DocumentParts, Input, Probed, ProveClientSection, Run, SelfcheckSection,
+};
 use weir_result::{Document, MessageProtocol, MissExample, Note, Plan};
-use weir_text::setting::{DEBUG, LIST, PROVE_CLIENT, SCRIPT};
+use weir_text::setting::{DEBUG, PROVE_CLIENT, SCRIPT};
 
 use crate::after::figures::figures;
 use crate::after::remarks::remarks;
@@ -20,11 +21,11 @@ use crate::finished::Finished;
 use crate::interrupts::Interrupts;
 use crate::observer::{Observer, Phase, Silent};
 use crate::prepare::list::first_lines;
+use crate::prepare::load::JobStart;
 use crate::prepare::messages::{self, PreparedMessages};
-use crate::prepare::plan::{Planned, conditions};
 use crate::prepare::script;
 use crate::prepare::server_wait::ServerWait;
-use crate::prepare::{connections, parts};
+use crate::prepare::{PlannedRun, connections, start_time};
 use crate::run::load::{Epoch, LoadEnds, LoadOutcome, carry_out};
 use crate::run::raw::{self, RawOutput, RawRun};
 use crate::run::witness::{self, Witness};
@@ -38,7 +39,7 @@ use crate::{after, digest};
 #[derive(Debug)]
 pub(crate) struct LocalRun {
     pub(crate) spec: RunSpec,
-    pub(crate) planned: Planned,
+    pub(crate) planned: PlannedRun,
     /// Commit of the program.
     pub(crate) commit: Option<String>,
     /// Gate before the load.
@@ -53,8 +54,7 @@ impl LocalRun {
     /// When the target makes a load impossible.
     pub(crate) fn idle_latency(mut self, interrupts: &Interrupts) -> Result<Option<u64>, Error> {
         let preflight = self.preflight(&mut Silent)?;
-        let job = preflight.job(&self.planned.draft, Vec::new());
-        let probed = self.probe(&job, &preflight, interrupts, &mut Silent)?;
+        let probed = self.probe(&preflight, Vec::new(), interrupts, &mut Silent)?;
         Ok(probed.section.map(|section| section.service_time.p50_ns))
     }
 
@@ -64,23 +64,22 @@ impl LocalRun {
     /// # Errors
     /// When the target makes a load impossible, or a script makes the requests.
     pub(crate) fn debug(
-        mut self,
+        self,
         row: Option<u64>,
         observer: &mut dyn Observer,
     ) -> Result<ExchangeTrace, Error> {
-        let Planned { draft, scripts, redaction, lookup_ns, .. } = &mut self.planned;
+        let PlannedRun { load, scripts, redaction, lookup_ns, .. } = self.planned;
         if scripts.is_some() {
             return Err(
                 anyhow!("{DEBUG} cannot be used with {SCRIPT}, which makes requests").into()
             );
         }
-        if let Some(row) = row {
-            draft.job.request = request_of_row(draft.list.as_deref(), row)?;
-            // Those of the row that is sent first.
-            draft.job.expectations = None;
-        }
+        let load = match row {
+            Some(row) => load.of_row(row)?,
+            None => load,
+        };
         let wait = ServerWait::new(&self.spec.target);
-        let sent = preflight::trace(draft, &self.spec.http, &wait, observer);
+        let sent = preflight::trace(&load, &self.spec.http, &wait, observer);
         let mut result = sent.map_err(anyhow::Error::from)?;
         let missed = result.checked.take().and_then(Result::err);
         let missed = missed.map(|it| format!("expected {}, found {}", it.expected, it.found));
@@ -89,7 +88,7 @@ impl LocalRun {
         let problem = problem.or(trace.problem.take());
         // Without a schema the messages are shown as they were given.
         if let (Some(_), None, Some(BodySpec::Text(given))) =
-            (&draft.calls, draft.grpc_method(), &self.spec.request.body)
+            (&load.calls, load.grpc_method(), &self.spec.request.body)
         {
             trace.request += &format!("{given}\n");
         }
@@ -97,11 +96,11 @@ impl LocalRun {
             message.text = redaction.lines(&message.text);
         }
         let unconnected =
-            trace.steps.is_empty().then(|| format!("cannot connect to {}", draft.endpoint));
+            trace.steps.is_empty().then(|| format!("cannot connect to {}", load.endpoint));
         Ok(ExchangeTrace {
             request: redaction.lines(&trace.request),
             response: redaction.lines(&trace.response),
-            lookup_ns: *lookup_ns,
+            lookup_ns,
             problem: problem.or(unconnected).map(|text| redaction.text(&text)),
             ..trace
         })
@@ -109,8 +108,8 @@ impl LocalRun {
 
     /// True if a script sends no request elsewhere than to the target.
     fn goes_there(&self) -> bool {
-        let Planned { scripts, draft, .. } = &self.planned;
-        scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&draft.endpoint))
+        let PlannedRun { scripts, load, .. } = &self.planned;
+        scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&load.endpoint))
     }
 
     /// Checks that this machine has the addresses and descriptors of the load. wrk does not check.
@@ -119,10 +118,10 @@ impl LocalRun {
         if self.spec.compat.is_some() {
             return Ok(());
         }
-        let Planned { scripts, draft, .. } = &self.planned;
-        connections::check_sources(draft)?;
+        let PlannedRun { scripts, load, .. } = &self.planned;
+        connections::check_sources(&load.plan, load.endpoints())?;
         limit.map_or(Ok(()), |limit| {
-            connections::check_descriptors(&draft.plan, scripts.is_some(), limit)
+            connections::check_descriptors(&load.plan, scripts.is_some(), limit)
         })
     }
 
@@ -136,14 +135,14 @@ impl LocalRun {
     fn preflight(&mut self, observer: &mut dyn Observer) -> Result<PreflightResult> {
         let wait = ServerWait::new(&self.spec.target);
         let is_enabled = self.spec.checks.preflight;
-        if !is_enabled && !wait.is_enabled() && !self.planned.draft.is_open() {
+        if !is_enabled && !wait.is_enabled() && !self.planned.load.is_open() {
             return Ok(PreflightResult::default());
         }
-        observer.phase(Phase::Preflight, &self.planned.draft.plan);
+        observer.phase(Phase::Preflight, &self.planned.load.plan);
         let is_static = self.planned.scripts.as_ref().is_none_or(|scripts| !scripts.makes_requests);
-        let is_safe = weir_http::is_safe_method(&self.planned.draft.plan.request.method);
+        let is_safe = weir_http::is_safe_method(&self.planned.load.plan.request.method);
         let may_send = is_static && is_safe && is_enabled;
-        let ran = preflight::run(&self.planned.draft, &self.spec.http, may_send, &wait, observer);
+        let ran = preflight::run(&self.planned.load, &self.spec.http, may_send, &wait, observer);
         let mut preflight = match ran {
             // The user wants no check: the load reports what it meets.
             Err(_) if !is_enabled && !wait.is_enabled() => PreflightResult::default(),
@@ -169,7 +168,7 @@ impl LocalRun {
     /// Has messages measured if the preflight found a stream of events, and warns if it found none
     /// where they are expected.
     fn find_messages(&mut self, preflight: &mut PreflightResult) -> Result<()> {
-        let given = self.planned.draft.plan.messages.as_ref().map(|messages| messages.protocol);
+        let given = self.planned.load.plan.messages.as_ref().map(|messages| messages.protocol);
         let status = preflight.response.as_ref().map(|response| response.status);
         let is_expected = given == Some(MessageProtocol::Sse) && status.is_some_and(|it| it < 300);
         if preflight.has_events && messages::may_be_found(&self.spec) {
@@ -186,22 +185,39 @@ impl LocalRun {
         Ok(())
     }
 
+    /// Measures the noise floor, if the specification wants it.
+    fn noise_floor(
+        &self,
+        plan: &Plan,
+        interrupts: &Interrupts,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<SelfcheckSection>> {
+        if !self.spec.checks.selfcheck {
+            return Ok(None);
+        }
+        observer.phase(Phase::Selfcheck, plan);
+        selfcheck::measure(plan, &self.planned.load.cpus, interrupts)
+    }
+
     /// Runs the one-connection probe, if the target may be probed: the preflight received a
     /// response, so the request may be repeated, and all threads connect to the same address.
     fn probe(
         &self,
-        job: &Job,
         preflight: &PreflightResult,
+        observers: Vec<ObserverFactory>,
         interrupts: &Interrupts,
         observer: &mut dyn Observer,
     ) -> Result<Probed> {
+        let load = &self.planned.load;
         // A message of WebSocket may change something, as a POST.
-        let is_websocket = job.plan.websocket().is_some();
+        let is_websocket = load.plan.websocket().is_some();
         if preflight.response.is_none() || is_websocket || !self.goes_there() {
             return Ok(Probed::default());
         }
+        let start = JobStart { observers, ..JobStart::default() };
+        let job = load.job(&preflight.facts(), start);
         observer.phase(Phase::Probe, &job.plan);
-        Ok(probe::run(job, interrupts)?)
+        Ok(probe::run(&job, interrupts)?)
     }
 
     /// True if a witness runs. It sends the plan's request, which a script may never send, or those
@@ -235,7 +251,7 @@ impl LocalRun {
             self.planned.notes.push(Note::new("unverified", text));
         }
         self.planned.notes.extend(remarks(job, outcome, has_preflight));
-        let no_server = after::connections::no_server(&self.spec, job, outcome);
+        let no_server = after::connections::no_server(&self.spec, outcome);
         self.planned.notes.extend(no_server.clone());
         no_server
     }
@@ -265,13 +281,12 @@ impl LocalRun {
         }
     }
 
-    /// Returns the job with what is known of a stream of requests once it was read.
-    fn completed(&mut self, job: Arc<Job>, outcome: &mut LoadOutcome) -> Arc<Job> {
-        let Some(stream) = &self.planned.stream else { return job };
+    /// Adds what is known of a stream of requests once it was read to the plan of the document.
+    fn complete(&mut self, outcome: &mut LoadOutcome) {
+        let Some(stream) = &self.planned.stream else { return };
         self.planned.inputs.push(stream.input());
-        let plan = stream.complete(&job.plan, outcome.parts.measurements.results.planned);
-        outcome.parts.given.plan = plan.clone();
-        Arc::new(Job { plan, ..Job::clone(&job) })
+        let planned = outcome.parts.measurements.results.planned;
+        outcome.parts.given.plan = stream.complete(&outcome.parts.given.plan, planned);
     }
 
     /// Assembles the document.
@@ -303,7 +318,7 @@ impl LocalRun {
                 spec: self.spec.stored(&self.planned.inputs),
                 inputs: self.planned.redaction.inputs(std::mem::take(&mut self.planned.inputs)),
                 annotations: self.planned.redaction.annotations(&self.spec.watch.notes),
-                plan_sha256: Some(digest::of_plan(&job.plan)),
+                plan_sha256: Some(digest::of_plan(&outcome.parts.given.plan)),
                 preflight: preflight.response,
                 ..outcome.parts.given.run.clone()
             },
@@ -312,33 +327,12 @@ impl LocalRun {
         };
         Ok(weir_verdict::assemble(DocumentParts {
             given,
-            script_file: scripts.map(|scripts| scripts.file.to_string_lossy().into_owned()),
+            script_file: scripts
+                .map(|scripts| self.planned.redaction.text(&scripts.file.to_string_lossy())),
             preflight_sent: preflight.sent,
             preflight_returned: preflight.returned,
             ..parts
         })?)
-    }
-}
-
-/// Returns the request of a row, from 1.
-///
-/// # Errors
-/// When there is no such row.
-fn request_of_row(list: Option<&RequestList>, row: u64) -> Result<Prepared> {
-    let list = list.with_context(|| format!("{DEBUG} {row} is a row of a list: give {LIST}"))?;
-    let index = row.checked_sub(1).with_context(|| format!("{DEBUG}: rows count from 1"))?;
-    match &list.rows {
-        ListRows::Prepared(rows) => {
-            let found = usize::try_from(index).ok().and_then(|index| rows.get(index));
-            let found =
-                found.with_context(|| format!("{DEBUG} {row}: {LIST} has {} rows", rows.len()));
-            Ok(found?.request.clone())
-        }
-        ListRows::Read(source) => {
-            let read = source.open().and_then(|mut rows| rows.read(index));
-            Ok(read.map_err(|error| anyhow!("{DEBUG} {row}: {error}"))?.request)
-        }
-        ListRows::Streamed(_) => bail!("{DEBUG} {row}: a stream has no rows before it is read"),
     }
 }
 
@@ -351,12 +345,12 @@ fn miss_text(missed: &MissExample) -> String {
 
 impl PreparedRun for LocalRun {
     fn plan(&self) -> &Plan {
-        &self.planned.draft.plan
+        &self.planned.load.plan
     }
 
     fn first_requests(&self) -> Vec<String> {
-        let Planned { draft, redaction, .. } = &self.planned;
-        let lines = draft.list.iter().flat_map(|list| first_lines(list, 10));
+        let PlannedRun { load, redaction, .. } = &self.planned;
+        let lines = load.list.iter().flat_map(|list| first_lines(list, 10));
         lines.map(|line| redaction.lines(&line)).collect()
     }
 
@@ -365,7 +359,7 @@ impl PreparedRun for LocalRun {
     }
 
     fn plan_sha256(&self) -> String {
-        digest::of_plan(&self.planned.draft.plan)
+        digest::of_plan(&self.planned.load.plan)
     }
 
     fn add_note(&mut self, note: Note) {
@@ -373,47 +367,59 @@ impl PreparedRun for LocalRun {
     }
 
     fn run(
-        mut self: Box<Self>,
+        self: Box<Self>,
         interrupts: &Interrupts,
         raw: Option<&mut RawOutput>,
         observer: &mut dyn Observer,
     ) -> Result<Finished, Error> {
-        parts::check_start(self.spec.start_at_unix_ns)?;
+        let redaction = self.planned.redaction.clone();
+        let finished = (*self).run_to_end(interrupts, raw, observer);
+        finished.map_err(|error| redaction.error(error.into()))
+    }
+}
+
+impl LocalRun {
+    /// Carries out the run. An error may have a secret in its text.
+    fn run_to_end(
+        mut self,
+        interrupts: &Interrupts,
+        raw: Option<&mut RawOutput>,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished> {
+        start_time::check_start(self.spec.start_at_unix_ns)?;
         self.check_machine()?;
         let watch = Watch::open(&self.spec, &self.planned.redaction, interrupts, observer)?;
-        for note in watch.iter().flat_map(Watch::notes) {
-            observer.warning(&note);
-            self.planned.notes.push(note);
-        }
+        let mut notes: Vec<Note> = watch.iter().flat_map(Watch::notes).collect();
+        self.planned.redaction.notes(&mut notes);
+        notes.iter().for_each(|note| observer.warning(note));
+        self.planned.notes.extend(notes);
         let preflight = self.preflight(observer)?;
-        let observers = watch.as_ref().and_then(Watch::observers).into_iter().collect();
-        let job = preflight.job(&self.planned.draft, observers);
-        let mut floor = None;
-        if self.spec.checks.selfcheck {
-            observer.phase(Phase::Selfcheck, &job.plan);
-            floor = selfcheck::measure(&job, interrupts)?;
-        }
+        let server = preflight.facts();
+        let plan = self.planned.load.plan_for(&server);
+        let floor = self.noise_floor(&plan, interrupts, observer)?;
         if let Some(signal) = interrupts.received() {
-            return Err(anyhow::Error::from(Interrupted(signal)).into());
+            return Err(Interrupted(signal).into());
         }
-        let probe = self.probe(&job, &preflight, interrupts, observer)?;
+        let observers: Vec<_> = watch.as_ref().and_then(Watch::observers).into_iter().collect();
+        let probe = self.probe(&preflight, observers.clone(), interrupts, observer)?;
         let epoch = Epoch::start();
-        let raw = raw.map(|raw| raw.start(&job.plan)).transpose()?.flatten();
+        let raw = raw.map(|raw| raw.start(&plan)).transpose()?.flatten();
         let start_unix_ns = self.spec.start_at_unix_ns.unwrap_or(0);
-        let job = Arc::new(Job {
-            raw: raw.as_ref().map(RawRun::log),
+        let start = JobStart {
             not_before: Nanos(start_unix_ns.saturating_sub(epoch.unix_ns)),
-            ..job
-        });
+            observers,
+            raw: raw.as_ref().map(RawRun::log),
+        };
+        let job = Arc::new(self.planned.load.job(&server, start));
         let watching = watch.map(|watch| watch.start(epoch.clock)).transpose()?;
         observer.phase(Phase::Load, &job.plan);
         let witness = self.has_witness(&job).then(|| Witness::start(&job, epoch.clock)).flatten();
         let scripts = self.planned.scripts.as_mut();
-        let ends = LoadEnds { gate: self.gate.as_ref(), abort: conditions(&self.spec)? };
+        let ends = LoadEnds { gate: self.gate.as_ref(), abort: self.spec.abort_conditions()? };
         let mut outcome = carry_out(&job, &epoch, interrupts, scripts, ends, observer)?;
         outcome.parts.witness = witness.and_then(Witness::finish);
         outcome.parts.probe = probe;
-        let job = self.completed(job, &mut outcome);
+        self.complete(&mut outcome);
         let is_signalled = interrupts.received().is_some();
         interrupts.begin_wait();
         if let Some(watching) = watching {

@@ -1,7 +1,5 @@
 //! The runner of this machine.
 
-use weir_grpc::{MethodName, Schema};
-use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_result::Plan;
 
 use crate::access::MachineAccess;
@@ -13,12 +11,11 @@ use crate::finished::Finished;
 use crate::interrupts::Interrupts;
 use crate::local_run::LocalRun;
 use crate::observer::{Observer, Silent};
-use crate::prepare::grpc::SchemaPeer;
-use crate::prepare::plan::{plan, plan_at};
+use crate::prepare::redaction::Redaction;
 use crate::prepare::watchdog::OnStuck;
+use crate::prepare::{self, Means};
 use crate::runner::{PreparedRun, Runner};
-use crate::spec::url::Url;
-use crate::spec::{BodySpec, GrpcSpec, RunSpec};
+use crate::spec::RunSpec;
 use crate::start_gate::StartGate;
 
 /// Carries out runs on this machine.
@@ -55,17 +52,25 @@ impl LocalRunner {
         row: Option<u64>,
         observer: &mut dyn Observer,
     ) -> Result<ExchangeTrace, Error> {
-        self.plan(spec, observer)?.debug(row, observer)
+        self.plan(spec, observer)?.debug(row, observer).map_err(|error| shown(spec, error))
     }
 
     /// Plans a run: resolves the target, reads the files, and loads and sets up the script. If the
     /// target has several addresses, it connects to each. Nothing is sent.
     fn plan(&self, spec: &RunSpec, observer: &mut dyn Observer) -> Result<LocalRun, Error> {
-        let load_schema =
-            |peer: &SchemaPeer<'_>, method: &MethodName| reflection::load(spec, peer, method);
-        let planned = plan(spec, &self.access, &self.on_stuck, &load_schema, observer)?;
+        self.planned(spec, observer).map_err(|error| shown(spec, error))
+    }
+
+    /// Plans a run. An error may have a secret in its text.
+    fn planned(&self, spec: &RunSpec, observer: &mut dyn Observer) -> Result<LocalRun, Error> {
+        let means = Means {
+            access: &self.access,
+            on_stuck: &self.on_stuck,
+            load_schema: &|peer, method| reflection::load(spec, peer, method).map(Some),
+        };
+        let planned = prepare::prepare(spec, &means, observer)?;
         if spec.checks.prove_client {
-            prove_client::is_provable(spec, &planned.draft.plan)?;
+            prove_client::is_provable(spec, &planned.load.plan)?;
         }
         let commit = self.commit.clone();
         let gate = self.gate.clone();
@@ -78,25 +83,7 @@ impl LocalRunner {
     /// # Errors
     /// When the specification cannot be carried out.
     pub fn dry_run(spec: &RunSpec) -> Result<Plan, Error> {
-        let mut spec = spec.clone();
-        spec.script = None;
-        (spec.tls.ca_file, spec.tls.cert, spec.tls.key) = (None, None, None);
-        spec.request.body = match spec.request.body.take() {
-            Some(BodySpec::File(_)) => None,
-            body => body,
-        };
-        spec.grpc.iter_mut().for_each(without_schema);
-        // `Auto` would probe the kernel for io_uring.
-        spec.engine.io = EngineChoice::Only(Engine::Epoll);
-        spec.replay = None;
-        if spec.list.take().is_some() && spec.target.url.is_empty() {
-            spec.target.url = "http://localhost/".to_owned();
-        }
-        let url = Url::of(&spec.target)?;
-        let address = Endpoint::Tcp(([127, 0, 0, 1], url.port()).into());
-        let planned =
-            plan_at(&spec, &url, None, &OnStuck::default(), &no_schema, |_| Ok(vec![address]))?;
-        Ok(planned.draft.job.plan)
+        prepare::dry_run(spec).map_err(|error| shown(spec, error.into()))
     }
 
     /// Measures the noise floor of the specified client, without a target. `None` if a
@@ -108,17 +95,10 @@ impl LocalRunner {
         spec: &RunSpec,
         interrupts: &Interrupts,
     ) -> Result<Option<NoiseFloor>, Error> {
-        // Nothing is ever sent there.
-        let mut spec = spec.clone();
-        spec.grpc.iter_mut().for_each(without_schema);
-        let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 9).into());
-        let url = Url::of(&spec.target)?;
-        let draft =
-            plan_at(&spec, &url, None, &OnStuck::default(), &no_schema, |_| Ok(vec![nowhere]))?
-                .draft;
-        let job = draft.job(None, None, Vec::new());
-        let floor = selfcheck::measure(&job, interrupts)?;
-        let io = job.plan.io;
+        let planned = prepare::client(spec).map_err(|error| shown(spec, error.into()));
+        let (plan, cpus) = planned?;
+        let floor = selfcheck::measure(&plan, &cpus, interrupts)?;
+        let io = plan.io;
         let advice = selfcheck::trust;
         Ok(floor.map(|section| NoiseFloor { section, io, advice: advice(&section) }))
     }
@@ -134,29 +114,25 @@ impl Runner for LocalRunner {
     }
 
     fn idle_latency(&self, spec: &RunSpec, interrupts: &Interrupts) -> Result<Option<u64>, Error> {
-        self.plan(spec, &mut Silent)?.idle_latency(interrupts)
+        let measured = self.plan(spec, &mut Silent)?.idle_latency(interrupts);
+        measured.map_err(|error| shown(spec, error))
     }
 }
 
-/// Makes the calls of gRPC independent of a schema, where nothing is sent.
-fn without_schema(grpc: &mut GrpcSpec) {
-    grpc.protos.clear();
-    grpc.is_binary = true;
-}
-
-/// Loads no schema, where nothing is sent.
-fn no_schema(_: &SchemaPeer<'_>, _: &MethodName) -> anyhow::Result<Schema> {
-    anyhow::bail!("no schema is loaded where nothing is sent")
+/// Returns an error without the secrets of a specification, whose texts it may repeat.
+fn shown(spec: &RunSpec, error: Error) -> Error {
+    Redaction::of(spec).error(error)
 }
 
 #[cfg(test)]
 mod tests {
+    use weir_io::{Engine, EngineChoice};
     use weir_result::{Load, Warmup};
     use weir_serve::ServeOptions;
 
     use super::*;
     use crate::frame::Frame;
-    use crate::spec::{EngineSpec, InputFile};
+    use crate::spec::{BodySpec, EngineSpec, GrpcSpec, InputFile};
 
     /// A short load on `url`.
     fn short(url: &str, duration_ns: Option<u64>) -> RunSpec {

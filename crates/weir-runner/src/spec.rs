@@ -2,6 +2,7 @@
 //! flags or read from JSON, and nothing later hands a value back to it. Nothing here resolves a
 //! name or opens a socket.
 
+mod check;
 mod checks;
 mod compat;
 pub mod credentials;
@@ -18,6 +19,7 @@ mod request;
 mod script;
 mod target;
 mod templates;
+mod texts;
 mod tls;
 pub(crate) mod url;
 mod watch;
@@ -39,6 +41,7 @@ pub use request::{BodySpec, FormField, FormValue, RequestSpec};
 pub use script::ScriptSpec;
 pub use target::{AddressFamily, TargetSpec};
 pub use templates::{RowsOrder, TemplateSpec};
+pub(crate) use texts::{SpecPlace, TextKind};
 pub use tls::TlsSpec;
 pub use watch::WatchSpec;
 pub use websocket::WebSocketSpec;
@@ -181,28 +184,6 @@ impl RunSpec {
             }
         };
         Ok(read().context("the run specification cannot be read")?)
-    }
-
-    /// The files, with the roles of those that are digested.
-    pub(crate) fn files(&mut self) -> impl Iterator<Item = (Option<InputRole>, &mut InputFile)> {
-        let script = self.script.as_mut().map(|it| (Some(InputRole::Script), &mut it.file));
-        let body: Vec<&mut InputFile> = match &mut self.request.body {
-            Some(BodySpec::File(file)) => vec![file],
-            Some(BodySpec::Form(fields)) => fields.iter_mut().filter_map(FormField::file).collect(),
-            _ => Vec::new(),
-        };
-        let body = body.into_iter().map(|file| (Some(InputRole::Body), file));
-        let list = match self.list.as_mut().map(|list| &mut list.source) {
-            Some(ListSource::File(file)) => Some((Some(InputRole::List), file)),
-            _ => None,
-        };
-        let replay = self.replay.as_mut().map(|it| (Some(InputRole::Replay), &mut it.file));
-        let list = list.into_iter().chain(replay);
-        let rows = self.templates.rows.as_mut().map(|file| (Some(InputRole::Rows), file));
-        let protos = self.grpc.iter_mut().flat_map(|grpc| &mut grpc.protos);
-        let protos = protos.map(|file| (Some(InputRole::Proto), file));
-        let files = script.into_iter().chain(body).chain(list).chain(rows).chain(protos);
-        files.chain(self.tls.files())
     }
 
     /// Returns the paths of the files that the run names and whose content is not kept.

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use weir_engine::Job;
 use weir_result::document::ConnectionFailure;
 use weir_result::{FailureCause, FailurePhase, Histogram, Measurements, Note, Plan};
 use weir_text::setting::{CLOSE, CONNECTION_LIFETIME, SOURCE_IP};
@@ -17,11 +16,11 @@ use crate::spec::RunSpec;
 const REASONS_MAX: usize = 3;
 
 /// The error of a run that ended before its warm-up because no connection could be opened.
-pub(crate) fn no_server(spec: &RunSpec, job: &Job, outcome: &LoadOutcome) -> Option<Note> {
+pub(crate) fn no_server(spec: &RunSpec, outcome: &LoadOutcome) -> Option<Note> {
     if !outcome.is_unconnected {
         return None;
     }
-    let plan = &job.plan;
+    let plan = &outcome.parts.given.plan;
     let address = match &plan.connection.destinations[..] {
         [] => plan.target.address.clone(),
         several => several.join(", "),

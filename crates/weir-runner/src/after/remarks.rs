@@ -2,7 +2,7 @@
 
 use weir_engine::Job;
 use weir_io::Nanos;
-use weir_result::{Document, Measurements, Note};
+use weir_result::{Document, Measurements, Note, Plan};
 use weir_text::setting::{MESSAGES, START_AT, TLS_RESUME, TOKENS};
 use weir_text::units;
 
@@ -14,22 +14,18 @@ use crate::run::load::LoadOutcome;
 
 /// Notes attached to the finished run.
 pub(crate) fn remarks(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> Vec<Note> {
-    let plan = &job.plan;
+    let plan = &outcome.parts.given.plan;
     let measurements = &outcome.parts.measurements;
-    let mut notes: Vec<Note> = gave_up(job, outcome).into_iter().collect();
+    let mut notes: Vec<Note> = gave_up(outcome).into_iter().collect();
     notes.extend(script::notes(plan, measurements, !outcome.failures.is_empty()));
-    notes.extend(mostly_errors(job, outcome, has_preflight));
-    notes.extend(connections::out_of_ports(&job.plan, &outcome.parts.measurements));
-    notes.extend(connections::short_lifetime(&job.plan, &outcome.parts.measurements));
-    notes.extend(connections::crowding(
-        &job.plan,
-        usable_cpus().len(),
-        &outcome.parts.measurements,
-    ));
+    notes.extend(mostly_errors(outcome, has_preflight));
+    notes.extend(connections::out_of_ports(plan, measurements));
+    notes.extend(connections::short_lifetime(plan, measurements));
+    notes.extend(connections::crowding(plan, usable_cpus().len(), measurements));
     notes.extend(of_trials(&outcome.parts.given));
-    notes.extend(started_late(job, &outcome.parts.measurements));
-    notes.extend(not_resumed(&outcome.parts.measurements));
-    notes.extend(unmeasured_streams(job, &outcome.parts.measurements));
+    notes.extend(started_late(job, measurements));
+    notes.extend(not_resumed(measurements));
+    notes.extend(unmeasured_streams(plan, measurements));
     for failure in &outcome.failures {
         notes.push(Note::new("script_failed", script::describe(failure)));
     }
@@ -45,7 +41,7 @@ fn of_trials(given: &Document) -> impl Iterator<Item = Note> {
 }
 
 /// The note on a run whose responses are mostly errors, unless the preflight received a response.
-fn mostly_errors(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> Option<Note> {
+fn mostly_errors(outcome: &LoadOutcome, has_preflight: bool) -> Option<Note> {
     let outcomes = &outcome.parts.measurements.results.outcomes;
     if has_preflight || outcomes.bad_response <= outcomes.ok {
         return None;
@@ -53,7 +49,7 @@ fn mostly_errors(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> Optio
     let responses = outcomes.ok + outcomes.bad_response;
     let problem = match outcome.parts.measurements.results.missed.is_empty() {
         true => "have a status of 400 or above",
-        false if job.plan.expect.is_none() => "are streams that failed",
+        false if outcome.parts.given.plan.expect.is_none() => "are streams that failed",
         false => "miss an expectation",
     };
     let text = format!(
@@ -65,8 +61,8 @@ fn mostly_errors(job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> Optio
 }
 
 /// The note on responses that are streams of events, in a run that does not measure messages.
-fn unmeasured_streams(job: &Job, measurements: &Measurements) -> Option<Note> {
-    let is_found = measurements.event_streams && job.messages.is_none();
+fn unmeasured_streams(plan: &Plan, measurements: &Measurements) -> Option<Note> {
+    let is_found = measurements.event_streams && plan.messages.is_none();
     let text = format!(
         "the responses are streams of events (text/event-stream), of which only the whole is \
          measured: {MESSAGES} measures each event, {TOKENS} those that carry a token"
@@ -89,8 +85,8 @@ fn not_resumed(measurements: &Measurements) -> Option<Note> {
 }
 
 /// The note on a run that gave up before its number of requests.
-fn gave_up(job: &Job, outcome: &LoadOutcome) -> Option<Note> {
-    let plan = &job.plan;
+fn gave_up(outcome: &LoadOutcome) -> Option<Note> {
+    let plan = &outcome.parts.given.plan;
     let never_sent = outcome.parts.measurements.results.outcomes.never_sent;
     if plan.load.length_ns().is_some()
         || plan.is_until_signal()

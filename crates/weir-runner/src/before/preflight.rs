@@ -24,8 +24,8 @@ use crate::errors::NoServer;
 use crate::link::{Link, is_late, one_connection};
 use crate::observer::Observer;
 use crate::patience::{Hurry, Patience};
-use crate::prepare::draft::Draft;
 use crate::prepare::http;
+use crate::prepare::load::PreparedLoad;
 use crate::prepare::server_wait::ServerWait;
 use crate::spec::HttpSpec;
 use upgrade::UpgradeFault;
@@ -56,24 +56,24 @@ enum PreflightFailure {
 
 impl PreflightFailure {
     /// Returns the failure of a connect or a TLS handshake.
-    fn of_connect(draft: &Draft, error: &io::Error, is_traced: bool) -> PreflightFailure {
-        let reason = reason(error, connect_patience_ns(draft, is_traced));
-        let text = format!("cannot connect to {}: {reason}", draft.endpoint);
+    fn of_connect(load: &PreparedLoad, error: &io::Error, is_traced: bool) -> PreflightFailure {
+        let reason = reason(error, connect_patience_ns(load, is_traced));
+        let text = format!("cannot connect to {}: {reason}", load.endpoint);
         of_tls(error).unwrap_or(PreflightFailure::Connect { text, is_late: is_late(error) })
     }
 
     /// Returns the failure of an exchange: one that no request could escape, or a missing response.
-    fn of_exchange(draft: &Draft, error: &io::Error, is_traced: bool) -> PreflightFailure {
+    fn of_exchange(load: &PreparedLoad, error: &io::Error, is_traced: bool) -> PreflightFailure {
         let cause = error.get_ref();
         if let Some(fault) = cause.and_then(|cause| cause.downcast_ref::<UpgradeFault>()) {
             return PreflightFailure::Refused(fault.to_string());
         }
         match cause.and_then(|cause| cause.downcast_ref()) {
-            Some(ExchangeError::Protocol(ProtocolError::TlsRecord)) => plain_to_tls(draft),
-            Some(ExchangeError::Protocol(ProtocolError::BadPreface)) => not_http2(draft),
+            Some(ExchangeError::Protocol(ProtocolError::TlsRecord)) => plain_to_tls(load),
+            Some(ExchangeError::Protocol(ProtocolError::BadPreface)) => not_http2(load),
             _ => of_tls(error).unwrap_or_else(|| {
-                let reason = reason(error, response_patience_ns(draft, is_traced));
-                let text = format!("no valid response from {}: {reason}", draft.plan.url);
+                let reason = reason(error, response_patience_ns(load, is_traced));
+                let text = format!("no valid response from {}: {reason}", load.plan.url);
                 PreflightFailure::NoResponse(text)
             }),
         }
@@ -87,18 +87,18 @@ fn of_tls(error: &io::Error) -> Option<PreflightFailure> {
 }
 
 /// The failure against a server that speaks TLS, where the URL is one of http.
-fn plain_to_tls(draft: &Draft) -> PreflightFailure {
-    let address = &draft.endpoint;
+fn plain_to_tls(load: &PreparedLoad) -> PreflightFailure {
+    let address = &load.endpoint;
     PreflightFailure::Refused(format!("{address} speaks TLS, and the URL is http; use https://"))
 }
 
 /// The failure against a server that does not speak HTTP/2.
-fn not_http2(draft: &Draft) -> PreflightFailure {
-    let remedy = match draft.tls {
+fn not_http2(load: &PreparedLoad) -> PreflightFailure {
+    let remedy = match load.tls {
         Some(_) => format!("use {HTTP} 1.1"),
         None => format!("use https if it does so over TLS, or {HTTP} 1.1"),
     };
-    PreflightFailure::Refused(format!("{} does not speak HTTP/2: {remedy}", draft.endpoint))
+    PreflightFailure::Refused(format!("{} does not speak HTTP/2: {remedy}", load.endpoint))
 }
 
 /// Connects, performs the TLS handshake for https, and sends the request once if `may_send`.
@@ -108,16 +108,16 @@ fn not_http2(draft: &Draft) -> PreflightFailure {
 /// When the load could send no request: the TLS handshake failed, the address did not respond to a
 /// connect, or the wait for the server ended without success.
 pub(crate) fn run(
-    draft: &Draft,
+    load: &PreparedLoad,
     http: &HttpSpec,
     may_send: bool,
     wait: &ServerWait,
     observer: &mut dyn Observer,
 ) -> Result<PreflightResult, NoServer> {
-    if !may_send && draft.tls.is_none() && !wait.is_enabled() {
+    if !may_send && load.tls.is_none() && !wait.is_enabled() {
         return Ok(PreflightResult::default());
     }
-    run_into(PreflightResult::default(), draft, http, may_send, wait, observer)
+    run_into(PreflightResult::default(), load, http, may_send, wait, observer)
 }
 
 /// Sends the request once, whatever its method, and returns the trace of the exchange.
@@ -125,43 +125,43 @@ pub(crate) fn run(
 /// # Errors
 /// As [`run`].
 pub(crate) fn trace(
-    draft: &Draft,
+    load: &PreparedLoad,
     http: &HttpSpec,
     wait: &ServerWait,
     observer: &mut dyn Observer,
 ) -> Result<PreflightResult, NoServer> {
     let result =
         PreflightResult { trace: Some(ExchangeTrace::default()), ..PreflightResult::default() };
-    run_into(result, draft, http, true, wait, observer)
+    run_into(result, load, http, true, wait, observer)
 }
 
 fn run_into(
     mut result: PreflightResult,
-    draft: &Draft,
+    load: &PreparedLoad,
     http: &HttpSpec,
     may_send: bool,
     wait: &ServerWait,
     observer: &mut dyn Observer,
 ) -> Result<PreflightResult, NoServer> {
-    let engine = Engine::named(draft.plan.io.name()).unwrap_or(Engine::Epoll);
+    let engine = Engine::named(load.plan.io.name()).unwrap_or(Engine::Epoll);
     let is_traced = result.trace.is_some();
     let attempt = || {
-        let attempt = Attempt { draft, http, may_send, result: &mut result };
+        let attempt = Attempt { load, http, may_send, result: &mut result };
         weir_io::open(engine, one_connection(), attempt)
-            .unwrap_or_else(|error| Err(PreflightFailure::of_connect(draft, &error, is_traced)))
+            .unwrap_or_else(|error| Err(PreflightFailure::of_connect(load, &error, is_traced)))
     };
     let failure = match wait.retry(attempt, observer) {
-        Ok(_) if result.blames_scheme && speaks_tls(draft) => plain_to_tls(draft),
+        Ok(_) if result.blames_scheme && speaks_tls(load) => plain_to_tls(load),
         Ok(response) => {
-            if let Some(refusal) = response.as_ref().and_then(|it| refusal(draft, it)) {
+            if let Some(refusal) = response.as_ref().and_then(|it| refusal(load, it)) {
                 return refused(result, refusal);
             }
             let is_expected = matches!(result.checked, Some(Ok(())));
             let warning = response.as_ref().filter(|_| !is_expected).and_then(status_note);
             return Ok(PreflightResult { response, warning, ..result });
         }
-        Err(PreflightFailure::NoResponse(_)) if draft.tls.is_none() && speaks_tls(draft) => {
-            plain_to_tls(draft)
+        Err(PreflightFailure::NoResponse(_)) if load.tls.is_none() && speaks_tls(load) => {
+            plain_to_tls(load)
         }
         Err(failure) => failure,
     };
@@ -169,7 +169,7 @@ fn run_into(
         PreflightFailure::Refused(text) => refused(result, text),
         _ if wait.is_enabled() => Err(wait.give_up(failure, "start the server")),
         // With several destinations, the others may still respond.
-        PreflightFailure::Connect { is_late: true, .. } if draft.destinations.len() < 2 => {
+        PreflightFailure::Connect { is_late: true, .. } if load.destinations.len() < 2 => {
             Err(wait.give_up(failure, "check the address"))
         }
         // The load connects too, and reports the failure if it can open none of its connections.
@@ -193,7 +193,7 @@ fn refused(result: PreflightResult, text: String) -> Result<PreflightResult, NoS
 /// One attempt, on the engine of the load. Counts the request that it sends, and keeps the HTTP
 /// version, in `result`.
 struct Attempt<'a> {
-    draft: &'a Draft,
+    load: &'a PreparedLoad,
     http: &'a HttpSpec,
     may_send: bool,
     result: &'a mut PreflightResult,
@@ -203,19 +203,19 @@ impl OnBackend for Attempt<'_> {
     type Output = Result<Option<Preflight>, PreflightFailure>;
 
     fn run<B: Backend>(self, mut backend: B) -> Self::Output {
-        let Attempt { draft, http, may_send, result } = self;
+        let Attempt { load, http, may_send, result } = self;
         let started = backend.now();
         let is_traced = result.trace.is_some();
-        let failed = |error| PreflightFailure::of_connect(draft, &error, is_traced);
-        let source = draft.plan.connection.source(0);
-        let limit = patience(connect_patience_ns(draft, is_traced));
-        let mut link = Link::connect(backend, source, &draft.endpoint, limit).map_err(failed)?;
+        let failed = |error| PreflightFailure::of_connect(load, &error, is_traced);
+        let source = load.plan.connection.source(0);
+        let limit = patience(connect_patience_ns(load, is_traced));
+        let mut link = Link::connect(backend, source, &load.endpoint, limit).map_err(failed)?;
         result.step("connect", started, link.now());
-        if let Some(config) = &draft.tls {
+        if let Some(config) = &load.tls {
             link.complete_handshake(config).map_err(failed)?;
             result.step("TLS handshake", started, link.now());
         }
-        let version = match (&draft.tls, draft.plan.http) {
+        let version = match (&load.tls, load.plan.http) {
             (None, Some(version)) => version,
             (_, planned) => {
                 let chosen = link.chosen();
@@ -227,23 +227,23 @@ impl OnBackend for Attempt<'_> {
         if !may_send {
             return Ok(None);
         }
-        link.set_patience(patience(response_patience_ns(draft, is_traced)));
+        link.set_patience(patience(response_patience_ns(load, is_traced)));
         let response = match version {
             HttpPlan::WebSocket(websocket) => {
-                upgrade::exchange(&mut link, draft, websocket, started, result)
+                upgrade::exchange(&mut link, load, websocket, started, result)
             }
-            _ if is_traced => debug::exchange(&mut link, draft, version, started, result),
-            _ => request::exchange(&mut link, draft, version, started, result),
+            _ if is_traced => debug::exchange(&mut link, load, version, started, result),
+            _ => request::exchange(&mut link, load, version, started, result),
         };
-        let failed = |error| PreflightFailure::of_exchange(draft, &error, is_traced);
+        let failed = |error| PreflightFailure::of_exchange(load, &error, is_traced);
         let response = response.map_err(failed)?;
-        Ok(Some(Preflight { address: draft.endpoint.to_string(), ..response }))
+        Ok(Some(Preflight { address: load.endpoint.to_string(), ..response }))
     }
 }
 
 /// The text on a server that refuses the upgrade to WebSocket, so that no message could be sent.
-fn refusal(draft: &Draft, response: &Preflight) -> Option<String> {
-    let is_websocket = draft.plan.websocket().is_some();
+fn refusal(load: &PreparedLoad, response: &Preflight) -> Option<String> {
+    let is_websocket = load.plan.websocket().is_some();
     let Preflight { status, location, .. } = response;
     let target = location.as_ref().map(|location| format!(", a redirect to {location}"));
     let target = target.unwrap_or_default();
@@ -271,10 +271,10 @@ fn status_note(response: &Preflight) -> Option<Note> {
 
 /// True if the target responds to the beginning of a TLS handshake with a record of TLS. It is
 /// checked only once a request without TLS has failed.
-fn speaks_tls(draft: &Draft) -> bool {
-    let source = draft.plan.connection.source(0);
-    let limit = patience(response_patience_ns(draft, false));
-    let received = Link::open(source, &draft.endpoint, limit).and_then(|mut link| {
+fn speaks_tls(load: &PreparedLoad) -> bool {
+    let source = load.plan.connection.source(0);
+    let limit = patience(response_patience_ns(load, false));
+    let received = Link::open(source, &load.endpoint, limit).and_then(|mut link| {
         link.send(&HELLO)?;
         link.receive()
     });
@@ -307,13 +307,13 @@ fn patience(most_ns: u64) -> Patience {
 }
 
 /// Returns the longest time until the connection is open: that of the user for `--debug`.
-fn connect_patience_ns(draft: &Draft, is_traced: bool) -> u64 {
+fn connect_patience_ns(load: &PreparedLoad, is_traced: bool) -> u64 {
     let most_ns = if is_traced { u64::MAX } else { CONNECT_PATIENCE_NS };
-    most_ns.min(draft.plan.load.connect_timeout_ns)
+    most_ns.min(load.plan.load.connect_timeout_ns)
 }
 
 /// Returns the longest time from there to the response.
-fn response_patience_ns(draft: &Draft, is_traced: bool) -> u64 {
+fn response_patience_ns(load: &PreparedLoad, is_traced: bool) -> u64 {
     let most_ns = if is_traced { u64::MAX } else { RESPONSE_PATIENCE_NS };
-    most_ns.min(draft.plan.load.timeout_ns)
+    most_ns.min(load.plan.load.timeout_ns)
 }

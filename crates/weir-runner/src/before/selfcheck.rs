@@ -40,43 +40,48 @@ pub struct NoiseFloor {
     pub advice: String,
 }
 
-/// Measures the noise floor of the client of `job`; returns `None` if a signal arrived.
+/// Measures the noise floor of the client of `plan`, whose workers are pinned to `cpus`; returns
+/// `None` if a signal arrived.
 ///
 /// # Errors
 /// When the server cannot be started, or the run fails.
-pub(crate) fn measure(job: &Job, interrupts: &Interrupts) -> Result<Option<SelfcheckSection>> {
+pub(crate) fn measure(
+    plan: &Plan,
+    cpus: &[u32],
+    interrupts: &Interrupts,
+) -> Result<Option<SelfcheckSection>> {
     let options = ServeOptions {
         connections: CONNECTIONS_MAX as usize,
-        engine: EngineChoice::Only(Engine::named(job.plan.io.name()).unwrap_or(Engine::Epoll)),
+        engine: EngineChoice::Only(Engine::named(plan.io.name()).unwrap_or(Engine::Epoll)),
         ..ServeOptions::default()
     };
     let server = weir_serve::spawn(options)
         .with_context(|| format!("{SELFCHECK} needs a server of its own"))?;
-    let job = job_against(server.endpoint(), job)?;
+    let job = job_against(server.endpoint(), plan, cpus)?;
     let plan = job.plan.clone();
     let Some(outcome) = carry_out(job, interrupts)? else { return Ok(None) };
     let floor = SelfcheckSection::of(&plan, RATE, &outcome.parts.measurements);
     Ok(Some(floor.with_context(|| format!("{SELFCHECK}: weir's own server did not respond"))?))
 }
 
-/// The client of `job` with a load on the server at `endpoint`.
-fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
+/// The client of `plan` with a load on the server at `endpoint`.
+fn job_against(endpoint: &Endpoint, plan: &Plan, cpus: &[u32]) -> Result<Job> {
     let url = Url::parse(&format!("http://{endpoint}/"))?;
     let request = Prepared::http1("GET", &url.path, &url.authority(), &[], None)
         .map_err(|error| anyhow!("{error}"))?;
-    let connections = job.plan.own_connections().min(CONNECTIONS_MAX);
+    let connections = plan.own_connections().min(CONNECTIONS_MAX);
     let plan = Plan {
         url: format!("http://{endpoint}/"),
         target: url.target(endpoint),
         request: RequestPlan { wire_bytes: request.bytes().len() as u64, ..RequestPlan::default() },
-        threads: job.plan.own_threads().min(connections),
+        threads: plan.own_threads().min(connections),
         http: Some(HttpPlan::Http11),
         matched_by: None,
         // The server is on this machine, and the floor is for connections that are kept open.
         connection: ConnectionPlan::default(),
         part: None,
         list: None,
-        ..job.plan.clone()
+        ..plan.clone()
     }
     .with_load(|load| {
         load.connections = connections.into();
@@ -87,7 +92,7 @@ fn job_against(endpoint: &Endpoint, job: &Job) -> Result<Job> {
         load.requests = None;
         load.due = Some(DueTimes::constant(RATE, Arrivals::Uniform));
     });
-    Ok(Job { cpus: job.cpus.clone(), ..Job::new(plan, endpoint.clone(), request) })
+    Ok(Job { cpus: cpus.to_vec(), ..Job::new(plan, endpoint.clone(), request) })
 }
 
 /// The noise floor in one sentence, for a report.

@@ -80,6 +80,19 @@ impl Body {
         Ok(Body::File { path: path.to_owned(), file, bytes })
     }
 
+    /// Opens a body that is part of the specification; `None` if it is read from a file.
+    ///
+    /// # Errors
+    /// When it is too long.
+    pub(crate) fn given(spec: &BodySpec) -> Result<Option<Body>> {
+        let is_read = match spec {
+            BodySpec::File(_) => true,
+            BodySpec::Form(fields) => form::is_multipart(fields),
+            BodySpec::Text(_) | BodySpec::Filler(_) => false,
+        };
+        (!is_read).then(|| Body::of(spec)).transpose()
+    }
+
     fn of_unknown_length(path: &Path, file: File) -> Result<Body> {
         let mut bytes = Vec::new();
         let mut limited = file.take(UNSIZED_MAX_BYTES + 1);

@@ -11,7 +11,6 @@ use weir_text::units;
 
 use crate::errors::NoServer;
 use crate::prepare::addresses;
-use crate::prepare::draft::Draft;
 use crate::prepare::location::is_own;
 use crate::spec::AddressFamily;
 use crate::spec::url::{Url, split_port};
@@ -54,11 +53,13 @@ pub(crate) fn destinations(
 ///
 /// # Errors
 /// When one is not; the message contains the remedy.
-pub(crate) fn check_sources(draft: &Draft) -> Result<()> {
-    let plan = &draft.plan.connection;
-    for range in &plan.sources {
+pub(crate) fn check_sources<'e>(
+    plan: &Plan,
+    endpoints: impl Iterator<Item = &'e Endpoint> + Clone,
+) -> Result<()> {
+    for range in &plan.connection.sources {
         let source = range.first();
-        for endpoint in draft.destinations.iter().chain([&draft.endpoint]) {
+        for endpoint in endpoints.clone() {
             match endpoint {
                 Endpoint::Tcp(address) if address.is_ipv4() == source.is_ipv4() => {}
                 Endpoint::Tcp(address) => bail!(
@@ -70,10 +71,10 @@ pub(crate) fn check_sources(draft: &Draft) -> Result<()> {
             }
         }
     }
-    let most = draft.plan.load.connections.most();
+    let most = plan.load.connections.most();
     let used = most.min(CHECKED_SOURCES_MAX);
     let mut last = None;
-    for source in (0..used).filter_map(|number| plan.source(number)) {
+    for source in (0..used).filter_map(|number| plan.connection.source(number)) {
         if last.replace(source) != Some(source) {
             check_source(source)?;
         }
@@ -143,21 +144,20 @@ mod tests {
     use super::*;
     use crate::access::MachineAccess;
     use crate::observer::Silent;
+    use crate::prepare::load::PreparedLoad;
     use crate::prepare::watchdog::OnStuck;
     use crate::spec::RunSpec;
 
     /// Plans a run against `url` with changes to its specification.
-    fn draft(url: &str, change: impl FnOnce(&mut RunSpec)) -> Result<Draft> {
+    fn planned(url: &str, change: impl FnOnce(&mut RunSpec)) -> Result<PreparedLoad> {
         let mut spec = RunSpec::new(url);
         change(&mut spec);
-        Ok(crate::prepare::plan::plan(
-            &spec,
-            &MachineAccess::Full,
-            &OnStuck::default(),
-            &|_, _| unreachable!("no call of gRPC"),
-            &mut Silent,
-        )?
-        .draft)
+        let means = crate::prepare::Means {
+            access: &MachineAccess::Full,
+            on_stuck: &OnStuck::default(),
+            load_schema: &|_, _| unreachable!("no call of gRPC"),
+        };
+        Ok(crate::prepare::prepare(&spec, &means, &mut Silent)?.load)
     }
 
     fn sources(text: &str) -> Vec<AddressRange> {
@@ -170,16 +170,16 @@ mod tests {
     #[test]
     fn destinations_are_resolved_and_named() {
         let named = ["127.0.0.1:81", "[::1]", "127.0.0.2"];
-        let draft = draft("http://h.test:8080/", |spec| {
+        let load = planned("http://h.test:8080/", |spec| {
             spec.connection.destinations = named.map(str::to_owned).to_vec();
         });
-        let draft = draft.expect("addresses need no resolving");
+        let load = load.expect("addresses need no resolving");
         let expected = ["127.0.0.1:81", "[::1]:8080", "127.0.0.2:8080"];
-        assert_eq!(draft.plan.connection.destinations, expected);
-        assert_eq!(draft.plan.target.address, "127.0.0.1:81");
-        assert_eq!(draft.plan.target.host, "h.test");
+        assert_eq!(load.plan.connection.destinations, expected);
+        assert_eq!(load.plan.target.address, "127.0.0.1:81");
+        assert_eq!(load.plan.target.host, "h.test");
         let host = "Host: h.test:8080\r\n";
-        let request = String::from_utf8_lossy(draft.request.bytes()).into_owned();
+        let request = String::from_utf8_lossy(load.request.bytes()).into_owned();
         assert!(request.contains(host), "{request}");
     }
 
@@ -194,7 +194,7 @@ mod tests {
             ("me:SECRET@h:80", "write HOST[:PORT] alone"),
             ("http://me:SECRET/x@h", "write HOST[:PORT] alone"),
         ] {
-            let error = draft(URL, |spec| spec.connection.destinations = vec![text.to_owned()]);
+            let error = planned(URL, |spec| spec.connection.destinations = vec![text.to_owned()]);
             let error = error.expect_err(text);
             let error = format!("{error:#}");
             assert!(
@@ -208,12 +208,13 @@ mod tests {
     #[test]
     fn invalid_sources_are_errors() {
         let from = |connections: u32, ranges: &str, unix: Option<&str>| {
-            let draft = draft(URL, |spec| {
+            let load = planned(URL, |spec| {
                 spec.load.connections = connections.into();
                 spec.connection.sources = sources(ranges);
                 spec.target.unix = unix.map(PathBuf::from);
             });
-            check_sources(&draft.expect(ranges))
+            let load = load.expect(ranges);
+            check_sources(&load.plan, load.endpoints())
         };
         for (connections, ranges, unix, part) in [
             (10, "192.0.2.1", None, "192.0.2.1 is not an address of this machine"),
@@ -256,14 +257,14 @@ mod tests {
     #[test]
     fn the_close_is_requested_unless_the_user_sets_the_header() {
         let check = |closer, value: Option<&str>, expected: usize| {
-            let draft = draft(URL, |spec| {
+            let load = planned(URL, |spec| {
                 spec.connection.close = Some(closer);
                 let header =
                     |value: &str| Header { name: "Connection".into(), value: value.into() };
                 spec.request.headers.extend(value.map(header));
             });
-            let draft = draft.expect("valid");
-            let request = String::from_utf8_lossy(draft.request.bytes()).to_lowercase();
+            let load = load.expect("valid");
+            let request = String::from_utf8_lossy(load.request.bytes()).to_lowercase();
             let found = request.matches("connection: close\r\n").count();
             assert_eq!(found, expected, "{closer:?} {value:?}");
         };

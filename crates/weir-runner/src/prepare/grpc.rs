@@ -1,4 +1,4 @@
-//! The calls of gRPC of a run: their checks, their schema, and the bodies of their requests.
+//! The calls of gRPC of a run: their schema, and the bodies of their requests.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -9,16 +9,17 @@ use weir_expect::CallContent;
 use weir_grpc::{Method, MethodName, Schema, gzip};
 use weir_http::grpc::{CallRules, push_message, timeout_text};
 use weir_io::Endpoint;
-use weir_result::document::{Input, InputRole};
-use weir_text::setting::{
-    BODY, FORM_FIELD, GRPC, GRPC_BINARY, GRPC_PROTO, HEADER, HTTP, MESSAGES, METHOD, PIPELINE,
-    REPLAY, SCRIPT, URL,
-};
+use weir_result::Header;
+use weir_result::document::InputRole;
+use weir_text::setting::{BODY, GRPC, GRPC_PROTO, HEADER, URL};
 use weir_tls::TlsConfig;
 
 use crate::input::DATA_MAX_BYTES;
+use crate::prepare::headers::headers;
+use crate::prepare::planned::Planned;
+use crate::prepare::server::PlannedServer;
+use crate::spec::RunSpec;
 use crate::spec::url::Url;
-use crate::spec::{BodySpec, GrpcSpec, HttpChoice, RunSpec};
 
 /// The server that a schema may be loaded from.
 pub(crate) struct SchemaPeer<'a> {
@@ -27,11 +28,24 @@ pub(crate) struct SchemaPeer<'a> {
     pub(crate) tls: Option<&'a TlsConfig>,
     pub(crate) url: &'a Url,
     /// Metadata of the run.
-    pub(crate) headers: &'a [(String, String)],
+    pub(crate) headers: Vec<(String, String)>,
 }
 
-/// Loads the schema of a service from a server.
-pub(crate) type LoadSchema<'a> = &'a dyn Fn(&SchemaPeer<'_>, &MethodName) -> Result<Schema>;
+impl SchemaPeer<'_> {
+    /// Returns the server of a run.
+    fn of<'a>(spec: &RunSpec, server: &'a PlannedServer) -> SchemaPeer<'a> {
+        SchemaPeer {
+            endpoint: &server.addresses.endpoint,
+            source: spec.connection.source(0),
+            tls: server.tls.as_ref(),
+            url: &server.url,
+            headers: headers(spec),
+        }
+    }
+}
+
+/// Loads the schema of a service from a server; `None` if nothing is sent here that needs one.
+pub(crate) type LoadSchema<'a> = &'a dyn Fn(&SchemaPeer<'_>, &MethodName) -> Result<Option<Schema>>;
 
 /// The method that a run calls.
 #[derive(Clone, Debug)]
@@ -46,44 +60,13 @@ pub(crate) struct GrpcCalls {
     timeout: Option<String>,
 }
 
-/// Checks that the other choices of a run fit calls.
-///
-/// # Errors
-/// When one does not; the message has the reason.
-pub(crate) fn check_spec(spec: &RunSpec) -> Result<()> {
-    let Some(grpc) = &spec.grpc else { return Ok(()) };
-    name_of(grpc)?;
-    if spec.compat.is_some() {
-        bail!("{GRPC} needs HTTP/2, which the dialect has not: use weir's own form");
-    }
-    let is_form = matches!(spec.request.body, Some(BodySpec::Form(_)));
-    let is_filler = matches!(spec.request.body, Some(BodySpec::Filler(_))) && !grpc.is_binary;
-    let problem = match spec.http.version {
-        HttpChoice::Http10 | HttpChoice::Http11 => format!("needs HTTP/2: drop {HTTP}"),
-        _ if spec.load.pipeline > 1 => format!("is HTTP/2, which has streams: drop {PIPELINE}"),
-        _ if spec.script.is_some() => format!("makes the requests: drop {SCRIPT}"),
-        _ if spec.replay.is_some() => format!("makes the requests: drop {REPLAY}"),
-        _ if spec.messages.protocol.is_some() => format!("has messages itself: drop {MESSAGES}"),
-        _ if spec.request.method.is_some() => format!("is POST: drop {METHOD}"),
-        _ if is_form => format!("takes messages, and no form: drop {FORM_FIELD}"),
-        _ if is_filler => format!("takes JSON, and no filler: give {BODY}, or {GRPC_BINARY}"),
-        _ => return Ok(()),
-    };
-    bail!("{GRPC} {problem}");
-}
-
-fn name_of(grpc: &GrpcSpec) -> Result<MethodName> {
-    grpc.method.parse().map_err(|error| anyhow!("{GRPC}: {error}"))
-}
-
 /// True if the metadata says that messages are compressed with gzip.
 ///
 /// # Errors
 /// When it says that they are compressed in another way.
-fn is_gzip(headers: &[(String, String)]) -> Result<bool> {
-    let mut encodings =
-        headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("grpc-encoding"));
-    match encodings.next().map_or("identity", |(_, value)| value.as_str()) {
+fn is_gzip(headers: &[Header]) -> Result<bool> {
+    let encoding = headers.iter().find(|header| header.name.eq_ignore_ascii_case("grpc-encoding"));
+    match encoding.map_or("identity", |header| header.value.as_str()) {
         "identity" => Ok(false),
         "gzip" => Ok(true),
         other => bail!("{HEADER} grpc-encoding: messages are compressed with gzip, not {other:?}"),
@@ -100,81 +83,61 @@ pub(crate) fn add_call_headers(headers: &mut Vec<(String, String)>, timeout: Opt
     }
 }
 
-/// Returns the calls of a specification on a server, `None` if it has none, and the URL of its
-/// requests. Adds their fields to `headers`, and the files of their schema to `inputs`.
-///
-/// # Errors
-/// As [`GrpcCalls::of`].
-pub(crate) fn prepare(
-    spec: &RunSpec,
-    (url, endpoint, tls): (&Url, &Endpoint, Option<&TlsConfig>),
-    headers: &mut Vec<(String, String)>,
-    load: LoadSchema<'_>,
-    inputs: &mut Vec<Input>,
-) -> Result<(Option<GrpcCalls>, Url)> {
-    let source = spec.connection.source(0);
-    let peer = SchemaPeer { endpoint, source, tls, url, headers: &headers[..] };
-    let Some(calls) = GrpcCalls::of(spec, &peer, load, inputs)? else {
-        return Ok((None, url.clone()));
-    };
-    calls.add_headers(headers);
-    let url = calls.url(url)?;
-    Ok((Some(calls), url))
-}
-
-/// Returns the URL of calls of a method on the server of `url`.
+/// Returns the URL of the requests on the server of `url`: with the path of its calls, if a
+/// specification has some.
 ///
 /// # Errors
 /// When that has a path of its own.
-fn url_of(name: &MethodName, url: &Url) -> Result<Url> {
-    let path = name.path();
+pub(crate) fn url_on(spec: &RunSpec, url: Url) -> Result<Url> {
+    let Some(grpc) = &spec.grpc else { return Ok(url) };
+    let path = grpc.name()?.path();
     if url.path != "/" {
         bail!("{GRPC} has the path {path}: leave out that of {URL}, {}", url.path);
     }
-    Ok(Url { path, ..url.clone() })
+    Ok(Url { path, ..url })
 }
 
 impl GrpcCalls {
-    /// Returns the calls of a specification, and adds the files of their schema to `inputs`; `None`
-    /// if it has none. `load` is used if a schema is needed and no file has it.
+    /// Returns the calls of a specification on a server; `None` if it has none. `load` is used if a
+    /// schema is needed and no file has it.
     ///
     /// # Errors
     /// When a file cannot be read or compiled, or the method does not exist.
-    fn of(
+    pub(crate) fn of(
         spec: &RunSpec,
-        peer: &SchemaPeer<'_>,
+        server: &PlannedServer,
         load: LoadSchema<'_>,
-        inputs: &mut Vec<Input>,
-    ) -> Result<Option<GrpcCalls>> {
-        let Some(grpc) = &spec.grpc else { return Ok(None) };
-        let name = name_of(grpc)?;
-        url_of(&name, peer.url)?;
-        let is_gzip = is_gzip(peer.headers)?;
+    ) -> Result<Planned<Option<GrpcCalls>>> {
+        let (Some(grpc), Some(calls)) = (&spec.grpc, GrpcCalls::without_schema(spec)?) else {
+            return Ok(Planned::of(None));
+        };
+        let mut inputs = Vec::new();
+        for file in &grpc.protos {
+            let content = file.read(GRPC_PROTO, DATA_MAX_BYTES)?;
+            inputs.push(file.verify(InputRole::Proto, &content)?);
+        }
         let schema = match (&grpc.protos[..], grpc.is_binary) {
             ([], true) => None,
-            ([], false) => Some(load(peer, &name)?),
-            (protos, _) => {
-                for file in protos {
-                    inputs.push(
-                        file.verify(InputRole::Proto, &file.read(GRPC_PROTO, DATA_MAX_BYTES)?)?,
-                    );
-                }
-                Some(grpc.schema()?)
-            }
+            ([], false) => load(&SchemaPeer::of(spec, server), &calls.name)?,
+            _ => Some(grpc.schema()?),
         };
-        let method = schema.map(|schema| schema.method(&name)).transpose();
+        let method = schema.map(|schema| schema.method(&calls.name)).transpose();
         let method = method.map_err(|error| anyhow!("{GRPC}: {error}"))?;
-        let timeout = grpc.deadline_ns.map(Duration::from_nanos).map(timeout_text);
-        let is_binary = grpc.is_binary;
-        Ok(Some(GrpcCalls { name, method, is_binary, is_gzip, timeout }))
+        Ok(Planned::read(Some(GrpcCalls { method, ..calls }), inputs))
     }
 
-    /// Returns the URL of the calls on the server of `url`.
+    /// Returns the calls of a specification, whose bodies are protobuf for want of a schema; `None`
+    /// if it has none.
     ///
     /// # Errors
-    /// When that has a path of its own.
-    pub(crate) fn url(&self, url: &Url) -> Result<Url> {
-        url_of(&self.name, url)
+    /// When a choice of the specification does not fit.
+    pub(crate) fn without_schema(spec: &RunSpec) -> Result<Option<GrpcCalls>> {
+        let Some(grpc) = &spec.grpc else { return Ok(None) };
+        let name = grpc.name()?;
+        let is_gzip = is_gzip(&spec.request.headers)?;
+        let timeout = grpc.deadline_ns.map(Duration::from_nanos).map(timeout_text);
+        let is_binary = grpc.is_binary;
+        Ok(Some(GrpcCalls { name, method: None, is_binary, is_gzip, timeout }))
     }
 
     /// Adds the fields of calls that are not given.

@@ -1,17 +1,15 @@
 //! The HTTP version of a run, or WebSocket: the one that the specification gives or, over TLS, the
 //! one that the server chooses by ALPN (RFC 7301). It is decided once, before the load.
 
-use std::sync::Arc;
-
 use anyhow::{Result, bail};
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::ws::WsClient;
 use weir_http::{Prepared, ProtocolFactory, is_of_connection};
-use weir_result::{Closer, Http2Plan, HttpPlan, Plan};
+use weir_result::{Closer, Http2Plan, HttpPlan};
 use weir_text::setting::{CLOSE, H2_WINDOW, HEADER, HPACK_TABLE, HTTP, PIPELINE, SCRIPT, STREAMS};
 
 use crate::errors::NoServer;
-use crate::prepare::websocket;
+use crate::prepare::websocket::{self, WebSocketMessages};
 use crate::spec::url::Url;
 use crate::spec::{HttpChoice, HttpSpec, RunSpec};
 
@@ -131,16 +129,16 @@ pub(crate) fn agreed(
     }
 }
 
-/// Returns the protocol of a plan, whose connections are opened with the target and the fields of
-/// `request`, and with the message `first`, if it is WebSocket.
+/// Returns the protocol of a version. If it is WebSocket, the connections are opened with the
+/// target and the fields of `request`, and have `messages`.
 pub(crate) fn protocol(
-    plan: &Plan,
+    http: Option<HttpPlan>,
     request: &Prepared,
-    first: Option<&Arc<[u8]>>,
+    messages: &WebSocketMessages,
 ) -> ProtocolFactory {
-    match plan.http {
+    match http {
         Some(HttpPlan::WebSocket(websocket)) => {
-            WsClient::factory(websocket::options(plan, websocket, request, first))
+            WsClient::factory(websocket::options(websocket, request, messages))
         }
         Some(HttpPlan::Http2(http2)) => H2Client::factory(options(http2)),
         Some(HttpPlan::Http10 | HttpPlan::Http11) | None => ProtocolFactory::Http1,

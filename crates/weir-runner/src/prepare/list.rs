@@ -20,7 +20,7 @@ use weir_list::{
     Group, ListFormat, NAMES_MAX, Names, Order, RecordedRequest, Row, RowIndex, Sequence, TableRows,
 };
 use weir_result::document::{Input, InputRole};
-use weir_result::{ListOrder, ListPlan, Note, TemplatePlan};
+use weir_result::{ListOrder, ListPlan, Note};
 use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER, PART, ROWS};
 use weir_text::{brief, similar};
 
@@ -30,6 +30,7 @@ use crate::input::{WHOLE_MAX_BYTES, open_input};
 use crate::prepare::body::REQUEST_MAX_BYTES;
 use crate::prepare::expect::{ExpectationParser, PreparedChecks};
 use crate::prepare::grpc::GrpcCalls;
+use crate::prepare::planned::Planned;
 use crate::prepare::redaction::Redaction;
 use crate::spec::url::Url;
 use crate::spec::{BodySpec, InputFile, ListSource, ListSpec, ReplaySpec, RunSpec};
@@ -107,9 +108,11 @@ impl List {
     ///
     /// # Errors
     /// When it cannot be read, or a row is no request; the message has the line.
-    pub(crate) fn of(spec: &RunSpec, access: &MachineAccess) -> Result<Option<List>> {
-        let list = List::read_of(spec)?;
-        Ok(list.map(|list| List { access: access.clone(), ..list }))
+    pub(crate) fn of(spec: &RunSpec, access: &MachineAccess) -> Result<Planned<Option<List>>> {
+        let Some(list) = List::read_of(spec)? else { return Ok(Planned::of(None)) };
+        let secrets = Redaction::of(spec).secrets_of_rows(&list.rows);
+        let list = List { access: access.clone(), ..list };
+        Ok(Planned { secrets, ..Planned::of(Some(list)) })
     }
 
     /// Reads it, with full access.
@@ -327,7 +330,7 @@ impl List {
             probed: Some(name).filter(|_| {
                 self.long.is_none() && is_safe_method(&method) && is_alone(&requests, name)
             }),
-            templates: template_plan(spec, &common.templates, &requests),
+            templates: common.templates.plan(spec, &requests),
             other_origins: prepared.other_origins,
         };
         if plan.templates.is_some() && spec.part.is_some() && spec.is_seed_drawn {
@@ -554,21 +557,6 @@ fn format_named(name: &str) -> Result<ListFormat> {
 fn groups(list: &ListSpec) -> Result<Vec<Group>> {
     let groups = list.groups.iter().map(|text| Group::parse(text));
     groups.collect::<Result<_, String>>().map_err(|text| anyhow!("{GROUP} {text}"))
-}
-
-/// Returns the plan of the templates; `None` if no request has a field.
-fn template_plan(
-    spec: &RunSpec,
-    templates: &Templates,
-    requests: &[ListedRequest],
-) -> Option<TemplatePlan> {
-    let has_fields = requests.iter().any(|request| request.template.is_some());
-    let order = templates.table.as_ref().map(|_| spec.templates.order.name().to_owned());
-    has_fields.then(|| TemplatePlan {
-        seed: spec.templates.seed,
-        rows_sha256: templates.input.as_ref().map(|input| input.sha256.clone()),
-        rows_order: order,
-    })
 }
 
 fn order(order: ListOrder) -> Order {

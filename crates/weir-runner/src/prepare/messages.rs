@@ -4,9 +4,9 @@ mod event_members;
 mod reading;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use weir_engine::{Goodput, Job, MessageRules};
+use weir_engine::{Goodput, MessageRules};
 use weir_http::{MessageContent, MessageFormat, MessageFraming, MessageReader};
-use weir_result::{MessagePlan, MessageProtocol, Plan};
+use weir_result::{MessagePlan, MessageProtocol};
 use weir_text::setting::{GOODPUT, GRPC_PROTO, MESSAGES, PIPELINE, SCRIPT, TOKENS, USAGE};
 use weir_verdict::{parse_response_condition, split_conditions};
 
@@ -17,28 +17,29 @@ use reading::TokenPlaces;
 /// The measurement of messages of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedMessages {
-    pub(crate) plan: MessagePlan,
+    protocol: MessageProtocol,
     pub(crate) rules: MessageRules,
 }
 
-/// Adds the measurement that a specification gives to its job, if it gives one. `calls` are those
-/// of gRPC; messages are measured if the method streams them.
+/// Returns the measurement that a specification gives, if it gives one. `calls` are those of gRPC;
+/// messages are measured if the method streams them.
 ///
 /// # Errors
 /// When a rule is wrong, or messages cannot be measured in such a run.
-pub(crate) fn added_to(job: Job, spec: &RunSpec, calls: Option<&GrpcCalls>) -> Result<Job> {
+pub(crate) fn prepare(
+    spec: &RunSpec,
+    calls: Option<&GrpcCalls>,
+) -> Result<Option<PreparedMessages>> {
     let is_given = spec.messages.given().is_some();
     if let Some(calls) = calls {
-        return match is_given || calls.streams_responses() {
-            true => Ok(PreparedMessages::of_calls(&spec.messages, calls)?.added_to(job)),
-            false => Ok(job),
-        };
+        let is_measured = is_given || calls.streams_responses();
+        return is_measured.then(|| PreparedMessages::of_calls(&spec.messages, calls)).transpose();
     }
-    let Some(protocol) = spec.messages.given() else { return Ok(job) };
+    let Some(protocol) = spec.messages.given() else { return Ok(None) };
     if let Some(why) = why_not(spec) {
         bail!("{MESSAGES} {why}");
     }
-    Ok(PreparedMessages::new(&spec.messages, protocol)?.added_to(job))
+    PreparedMessages::new(&spec.messages, protocol).map(Some)
 }
 
 /// True if the preflight may find messages, which are measured then.
@@ -64,10 +65,14 @@ fn why_not(spec: &RunSpec) -> Option<String> {
 }
 
 impl PreparedMessages {
-    /// Adds the measurement to a job.
-    pub(crate) fn added_to(self, job: Job) -> Job {
-        let plan = Plan { messages: Some(self.plan), ..job.plan };
-        Job { plan, messages: Some(self.rules), ..job }
+    /// Returns the part of the plan, with the texts of the redacted specification.
+    pub(crate) fn plan(&self, spec: &MessageSpec) -> MessagePlan {
+        MessagePlan {
+            protocol: self.protocol,
+            tokens: spec.tokens.clone(),
+            usage: spec.usage.clone(),
+            goodput: spec.goodput.clone(),
+        }
     }
 
     /// Returns the measurement of messages of calls.
@@ -117,16 +122,13 @@ impl PreparedMessages {
         format: Option<MessageFormat>,
         tells_reasoning: bool,
     ) -> Result<PreparedMessages> {
-        let MessageSpec { tokens, usage, goodput: conditions, .. } = spec.clone();
         ensure!(
-            usage.is_none() || !tokens.is_empty(),
+            spec.usage.is_none() || !spec.tokens.is_empty(),
             "{USAGE} is the number of tokens: {TOKENS} says which messages carry them"
         );
-        let goodput = conditions.as_deref().map(goodput).transpose()?;
-        Ok(PreparedMessages {
-            plan: MessagePlan { protocol, tokens, usage, goodput: conditions },
-            rules: MessageRules { format, goodput, tells_reasoning },
-        })
+        let goodput = spec.goodput.as_deref().map(goodput).transpose()?;
+        let rules = MessageRules { format, goodput, tells_reasoning };
+        Ok(PreparedMessages { protocol, rules })
     }
 }
 
@@ -144,9 +146,6 @@ fn goodput(text: &str) -> Result<Goodput> {
 
 #[cfg(test)]
 mod tests {
-    use weir_http::Prepared;
-    use weir_io::Endpoint;
-
     use super::*;
 
     #[test]
@@ -165,17 +164,14 @@ mod tests {
     fn messages_are_refused_where_responses_wait_or_are_read_whole() {
         let mut spec = RunSpec::new("http://h/");
         assert!(may_be_found(&spec));
-        let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
-        let request = Prepared::http1("GET", "/", "h", &[], None).expect("a request");
-        let job = Job::new(Plan::default(), endpoint, request);
-        let added =
-            |spec: &RunSpec| added_to(job.clone(), spec, None).map(|job| job.messages.is_some());
-        assert!(added(&spec).is_ok_and(|has_messages| !has_messages));
+        let are_measured = |spec: &RunSpec| prepare(spec, None).map(|found| found.is_some());
+        assert!(are_measured(&spec).is_ok_and(|are_measured| !are_measured));
         spec.messages.goodput = Some("first < 1s".to_owned());
-        assert!(added(&spec).is_ok_and(|has_messages| has_messages) && !may_be_found(&spec));
+        assert!(are_measured(&spec).is_ok_and(|are_measured| are_measured));
+        assert!(!may_be_found(&spec));
         spec.load.pipeline = 2;
-        assert!(added(&spec).is_err());
+        assert!(are_measured(&spec).is_err());
         spec.messages = MessageSpec::default();
-        assert!(added(&spec).is_ok() && !may_be_found(&spec));
+        assert!(are_measured(&spec).is_ok() && !may_be_found(&spec));
     }
 }

@@ -4,17 +4,21 @@
 mod secrets;
 
 mod bodies;
+mod found;
+
+pub(crate) use found::FoundSecrets;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use weir_result::document::{Input, Polls, Preflight, ServerSection};
-use weir_result::{ExpectPlan, Header, ListPlan, MissExample, Note, RequestPlan};
+use weir_result::{ExpectPlan, Header, ListPlan, MissExample, Note, RequestPlan, Target};
 use weir_text::brief;
 
+use crate::errors::Error;
 use crate::spec::credentials::{self, REDACTED};
-use crate::spec::{BodySpec, FormField, FormValue, ListSource, RunSpec};
+use crate::spec::{RunSpec, SpecPlace, TextKind};
 
 impl RunSpec {
     /// Sets the command line of the document, without the credentials in it.
@@ -38,31 +42,13 @@ impl RunSpec {
     /// out. A field is named by its path, `request.body`; a header by its name,
     /// `request.headers.Cookie`.
     pub fn missing_secrets(&self) -> Vec<String> {
-        let RunSpec { target, request, expect, script, watch, websocket, .. } = self;
-        let mut texts = vec![("target.url".to_owned(), &target.url)];
-        let headers = request.headers.iter();
-        texts.extend(
-            headers.map(|header| (format!("request.headers.{}", header.name), &header.value)),
-        );
-        texts.extend(request.basic_auth.iter().map(|user| ("request.basic_auth".to_owned(), user)));
-        let first = websocket.first.iter();
-        texts.extend(first.map(|text| ("websocket.first".to_owned(), text)));
-        if let Some(BodySpec::Text(body)) = &request.body {
-            texts.push(("request.body".to_owned(), body));
-        }
-        if let Some(BodySpec::Form(fields)) = &request.body {
-            texts.extend(fields.iter().filter_map(|field| match &field.value {
-                FormValue::Text(text) => Some((format!("request.body.form.{}", field.name), text)),
-                FormValue::File(_) => None,
-            }));
-        }
-        let all = expect.all.iter().enumerate();
-        texts.extend(all.map(|(index, text)| (format!("expect.all.{index}"), text)));
-        let args = script.iter().flat_map(|script| script.args.iter().enumerate());
-        texts.extend(args.map(|(index, arg)| (format!("script.args.{index}"), arg)));
-        texts.extend(watch.sources().map(|(field, text)| (format!("watch.{field}"), text)));
-        texts.retain(|(_, text)| text.contains(REDACTED));
-        let mut missing: Vec<String> = texts.into_iter().map(|(path, _)| path).collect();
+        let mut spec = self.clone();
+        let missing = spec.places().into_iter().filter_map(|place| match place {
+            SpecPlace::Text { kind: TextKind::Fact(_), .. } => None,
+            SpecPlace::Text { field, text, .. } => text.contains(REDACTED).then_some(field),
+            SpecPlace::Path(_) | SpecPlace::File(..) => None,
+        });
+        let mut missing: Vec<String> = missing.collect();
         missing.dedup();
         missing
     }
@@ -96,20 +82,21 @@ impl Redaction {
             return Redaction { is_off: true, ..Redaction::default() };
         }
         let names = given.names.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
-        let (url, of_url) = credentials::split_userinfo(&spec.target.url);
-        let of_pages = spec.watch.urls().filter_map(|url| credentials::split_userinfo(url).1);
-        let userinfos = given.userinfos.iter().map(String::as_str).chain(of_url).chain(of_pages);
-        let userinfos = userinfos.filter(|userinfo| !userinfo.is_empty());
         let mut redaction = Redaction {
-            is_off: false,
             names,
             users: given.users.clone(),
-            userinfos: userinfos.map(str::to_owned).collect(),
             of_environment: credentials::of_environment(std::env::vars_os()),
-            values: spec.expect.all.iter().chain(&spec.websocket.first).cloned().collect(),
-            secrets: Vec::new(),
+            ..Redaction::default()
         };
-        redaction.collect(&spec.request, &url, &spec.expect.all);
+        redaction.add(FoundSecrets::of_users(&given.users, &given.userinfos));
+        for place in spec.clone().places() {
+            if let SpecPlace::Text { kind, text, .. } = place {
+                redaction.add(redaction.secrets_in(&kind, text));
+                if matches!(kind, TextKind::Expectation | TextKind::Message) {
+                    redaction.values.push(std::mem::take(text));
+                }
+            }
+        }
         redaction
     }
 
@@ -148,19 +135,32 @@ impl Redaction {
         self.parameters_of(path, false, |_| ())
     }
 
+    /// Redacts the target for the plan: its path, and the name of a socket.
+    pub(crate) fn target(&self, target: Target) -> Target {
+        let path = self.path(&target.path);
+        let address = self.without_secrets(target.address);
+        Target { path, address, ..target }
+    }
+
     /// Redacts the request for the plan.
-    pub(crate) fn request(&self, mut request: RequestPlan) -> RequestPlan {
-        for Header { name, value } in &mut request.headers {
-            if self.is_secret_value(name, value) {
-                *value = REDACTED.to_owned();
-            }
+    pub(crate) fn request(&self, request: RequestPlan) -> RequestPlan {
+        let RequestPlan { method, headers, body_bytes, wire_bytes } = request;
+        let headers = headers.into_iter().map(|Header { name, value }| Header {
+            value: self.shown(&TextKind::Header(name.clone()), &value),
+            name: self.without_secrets(name),
+        });
+        RequestPlan {
+            method: self.without_secrets(method),
+            headers: headers.collect(),
+            body_bytes,
+            wire_bytes,
         }
-        request
     }
 
     /// Redacts the names of a list for the plan: they may be paths with queries.
     pub(crate) fn list(&self, mut list: ListPlan) -> ListPlan {
         list.names.iter_mut().for_each(|name| *name = self.value(name));
+        list.format = self.without_secrets(list.format);
         list
     }
 
@@ -202,6 +202,11 @@ impl Redaction {
         self.value(&self.without_headers(&word))
     }
 
+    /// Redacts an error, which may repeat a text of the user.
+    pub(crate) fn error(&self, error: Error) -> Error {
+        error.in_words(|text| self.without_secrets(text))
+    }
+
     /// Redacts notes for the document and its reports.
     pub(crate) fn notes(&self, notes: &mut [Note]) {
         for note in notes {
@@ -211,7 +216,8 @@ impl Redaction {
 
     /// Redacts the preflight's result: a server may repeat a credential in its response.
     pub(crate) fn preflight(&self, response: &mut Preflight) {
-        for field in [&mut response.location, &mut response.server].into_iter().flatten() {
+        let Preflight { location, server, address, .. } = response;
+        for field in location.iter_mut().chain(server).chain([address]) {
             *field = self.text(field);
         }
     }
@@ -225,55 +231,46 @@ impl Redaction {
     }
 
     /// Redacts a specification.
-    fn spec(&self, mut spec: RunSpec) -> RunSpec {
+    pub(crate) fn spec(&self, mut spec: RunSpec) -> RunSpec {
         if self.is_off {
             return spec;
         }
-        spec.target.url = self.url(&spec.target.url);
-        for header in &mut spec.request.headers {
-            header.value = match self.is_secret_value(&header.name, &header.value) {
-                true => REDACTED.to_owned(),
-                false => self.without_secrets(std::mem::take(&mut header.value)),
-            };
-        }
-        if let Some(ListSource::Urls(urls)) = spec.list.as_mut().map(|list| &mut list.source) {
-            urls.iter_mut().for_each(|url| *url = self.without_secrets(self.url(url)));
-        }
-        if let Some(user) = &mut spec.request.basic_auth {
-            *user = REDACTED.to_owned();
-        }
-        if let Some(text) = &mut spec.websocket.first {
-            *text = self.lines(text);
-        }
-        if let Some(BodySpec::Text(text)) = &mut spec.request.body {
-            *text = self.value(text);
-        }
-        if let Some(BodySpec::Form(fields)) = &mut spec.request.body {
-            for FormField { name, value } in fields {
-                if let FormValue::Text(text) = value {
-                    *text = match self.is_header(name) {
-                        true => REDACTED.to_owned(),
-                        false => self.value(text),
-                    };
-                }
+        for place in spec.places() {
+            match place {
+                SpecPlace::Text { kind, text, .. } => *text = self.shown(&kind, text),
+                SpecPlace::Path(path) => self.file_name(path),
+                SpecPlace::File(_, file) => self.file_name(&mut file.path),
             }
         }
-        for arg in spec.script.iter_mut().flat_map(|script| &mut script.args) {
-            *arg = self.value(arg);
-        }
-        spec.expect.all.iter_mut().for_each(|text| *text = self.expectation(text));
-        spec.watch.texts().for_each(|text| *text = self.text(text));
-        spec.watch.notes = self.annotations(&spec.watch.notes);
-        spec.files().for_each(|(_, file)| self.file_name(&mut file.path));
-        let others = spec.target.unix.iter_mut().chain(&mut spec.watch.access_log);
-        others.for_each(|path| self.file_name(path));
-        let commands = spec.watch.commands.iter_mut().chain(&mut spec.watch.captures);
-        commands.for_each(|text| *text = self.lines(text));
         spec.tls.forget_keys();
         // They serve to find credentials, and there is none left.
         spec.redaction.users.clear();
         spec.redaction.userinfos.clear();
         spec
+    }
+
+    /// Redacts a text of this kind.
+    fn shown(&self, kind: &TextKind, text: &str) -> String {
+        let whole_if = |is_secret: bool, otherwise: &dyn Fn() -> String| match is_secret {
+            true => REDACTED.to_owned(),
+            false => otherwise(),
+        };
+        match kind {
+            TextKind::Url => self.url(text),
+            TextKind::ListUrl => self.without_secrets(self.url(text)),
+            TextKind::Page | TextKind::Watched => self.text(text),
+            TextKind::Header(name) => whole_if(self.is_secret_value(name, text), &|| {
+                self.without_secrets(text.to_owned())
+            }),
+            TextKind::User => REDACTED.to_owned(),
+            TextKind::Body | TextKind::Argument => self.value(text),
+            TextKind::FormField(name) => whole_if(self.is_header(name), &|| self.value(text)),
+            TextKind::Expectation | TextKind::Message => self.lines(text),
+            TextKind::Command => self.lines(&self.text(text)),
+            TextKind::Fact(name) => whole_if(self.is_parameter(name), &|| self.text(text)),
+            TextKind::Host => self.without_secrets(credentials::without_any_userinfo(text)),
+            TextKind::Plain => self.without_secrets(text.to_owned()),
+        }
     }
 
     /// Redacts the name of a file. One that is not UTF-8 is not written at all.
@@ -285,11 +282,8 @@ impl Redaction {
 
     /// Redacts the facts that the user gave about the run.
     pub(crate) fn annotations(&self, facts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let redacted = |name: &str, value: &str| match self.is_parameter(name) {
-            true => REDACTED.to_owned(),
-            false => self.text(value),
-        };
-        facts.iter().map(|(name, value)| (name.clone(), redacted(name, value))).collect()
+        let shown = |name: &String, value| self.shown(&TextKind::Fact(name.clone()), value);
+        facts.iter().map(|(name, value)| (name.clone(), shown(name, value))).collect()
     }
 
     /// Redacts the section of the watched server: its URLs, commands, errors and labels.
@@ -461,7 +455,7 @@ fn is_name_char(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{InputFile, RedactionSpec, ScriptSpec};
+    use crate::spec::{BodySpec, InputFile, RedactionSpec, ScriptSpec};
 
     fn header(name: &str, value: &str) -> Header {
         Header { name: name.to_owned(), value: value.to_owned() }

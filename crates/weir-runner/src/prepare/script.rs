@@ -2,6 +2,7 @@
 //! it.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ use weir_text::units;
 
 use crate::errors::shown;
 use crate::input::read_input;
+use crate::prepare::headers::headers;
+use crate::prepare::planned::Planned;
 use crate::prepare::watchdog::{OnStuck, Watchdog};
 use crate::spec::url::Url;
 use crate::spec::{AddressFamily, InputFile, RunSpec};
@@ -56,8 +59,6 @@ pub(crate) struct Scripts {
     pub(crate) file: PathBuf,
     calling: Arc<Calling>,
     on_stuck: OnStuck,
-    /// The file as it was read; `None` if it could not be.
-    pub(crate) input: Option<Input>,
     /// Watches the calls before the load; dropped before it starts.
     watchdog: Option<Watchdog>,
     /// True if the script creates requests while the load runs.
@@ -67,24 +68,23 @@ pub(crate) struct Scripts {
     /// True if functions of the script take a connection, which excludes HTTP/2.
     pub(crate) takes_connections: bool,
     /// Addresses of its threads, if the script sets them.
-    addresses: Vec<std::net::SocketAddr>,
+    addresses: Vec<SocketAddr>,
     /// True if the script has a `done()`.
     pub(crate) has_done: bool,
 }
 
 impl Scripts {
-    /// Loads the script of a specification, if there is one.
+    /// Loads the script of a specification for a run of `threads` threads, if there is one.
     ///
     /// # Errors
     /// When it cannot be read or fails.
     pub(crate) fn load(
         spec: &RunSpec,
         url: &Url,
-        headers: &[(String, String)],
         threads: u32,
         on_stuck: &OnStuck,
-    ) -> Result<Option<Scripts>> {
-        let Some(script) = &spec.script else { return Ok(None) };
+    ) -> Result<Planned<Option<Scripts>>> {
+        let Some(script) = &spec.script else { return Ok(Planned::of(None)) };
         let file = &script.file.path;
         let calling = Arc::new(Calling::default());
         let (source, input) = source(&script.file)?;
@@ -98,7 +98,7 @@ impl Scripts {
             port: url.port.map(|port| port.to_string()),
             is_ipv4: spec.target.family.map(|family| family == AddressFamily::Ipv4),
             path: url.path.clone(),
-            headers: headers.to_vec(),
+            headers: headers(spec),
             args: script.args.clone(),
             sends_both_lengths: spec.compat.is_some(),
             mode: match spec.load.is_open_loop() {
@@ -109,26 +109,25 @@ impl Scripts {
             calling: Arc::clone(&calling),
         };
         let main = Main::load(options).map_err(failed)?;
-        Ok(Some(Scripts {
+        let scripts = Scripts {
             main,
             file: file.clone(),
             calling,
             on_stuck: *on_stuck,
-            input,
             watchdog: Some(watchdog),
             makes_requests: false,
             sets_the_pace: false,
             takes_connections: false,
             addresses: Vec::new(),
             has_done: false,
-        }))
+        };
+        Ok(Planned::read(Some(scripts), vec![input]))
     }
 
     /// Resolves the server's address with the script's `wrk.resolve`.
-    pub(crate) fn resolve(&mut self) -> Result<Endpoint> {
+    pub(crate) fn resolve(&mut self) -> Result<SocketAddr> {
         let addresses = self.main.resolve().map_err(failed)?;
-        let first = addresses.first().context("the host of the URL has no address")?;
-        Ok(Endpoint::Tcp(*first))
+        addresses.first().copied().context("the host of the URL has no address")
     }
 
     /// Creates a state for each thread. Returns the method and the request that the first one sends
@@ -214,17 +213,17 @@ type ScriptText = Option<Arc<[u8]>>;
 ///
 /// # Errors
 /// When the file is not the one that was specified, or a pipe cannot be read.
-fn source(file: &InputFile) -> Result<(ScriptText, Option<Input>)> {
+fn source(file: &InputFile) -> Result<(ScriptText, Input)> {
     let path = &file.path;
     let mut source = file.content.clone().unwrap_or_default();
     if file.content.is_none() {
         source = read_input(SCRIPT, path, SCRIPT_MAX_BYTES)?;
         if fs::metadata(path).map_or(true, |found| found.is_file()) {
-            return Ok((None, Some(file.verify(InputRole::Script, &source)?)));
+            return Ok((None, file.verify(InputRole::Script, &source)?));
         }
     }
     let input = file.verify(InputRole::Script, &source)?;
-    Ok((Some(source.into()), Some(input)))
+    Ok((Some(source.into()), input))
 }
 
 /// Memory limit of one state, in bytes: an equal share of half the machine's memory.

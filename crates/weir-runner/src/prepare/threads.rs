@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use weir_machine::{Root, ThreadLimit};
-use weir_result::{Note, Pacing, Part, Plan};
+use weir_result::{Note, Pacing, Part};
 use weir_text::setting::{PIN, THREADS};
 
 use crate::spec::{Pin, RunSpec};
@@ -124,10 +124,10 @@ impl Cpus {
         if threads > self.count { Pacing::Sleep } else { Pacing::Hybrid }
     }
 
-    /// Returns true if the workers of a plan for a server on this machine may busy-poll in a closed
-    /// loop: they leave it a CPU.
-    pub(crate) fn may_poll(&self, plan: &Plan) -> bool {
-        plan.pacing == Pacing::Hybrid && !self.are_chosen && plan.own_threads() < self.count
+    /// Returns true if so many workers with this send strategy may busy-poll in a closed loop for a
+    /// server on this machine: they leave it a CPU.
+    pub(crate) fn may_poll(&self, pacing: Pacing, threads: u32) -> bool {
+        pacing == Pacing::Hybrid && !self.are_chosen && threads < self.count
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use weir_expect::FieldKey;
 use weir_http::Prepared;
 use weir_http::ws::{MessageKey, WsOptions};
-use weir_result::{Closer, Plan, WebSocketPlan};
+use weir_result::{Closer, WebSocketPlan};
 use weir_text::setting::{
     BODY, CLOSE, DATA_MATCH, HEADER, HTTP, MESSAGES, METHOD, PIPELINE, RATE, REPLAY, SCRIPT,
     STREAMS, WS_ACK, WS_BINARY, WS_DEFLATE, WS_FIRST, WS_IDLE,
@@ -139,21 +139,36 @@ pub(crate) fn field(text: &str) -> Result<FieldKey> {
     FieldKey::parse(pointer).with_context(wrong)
 }
 
+/// The messages of the connections, as the specification has them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WebSocketMessages {
+    /// Message that is sent once on each connection, before all others.
+    pub(crate) first: Option<Arc<[u8]>>,
+    /// Field that a message and its echo have in common.
+    matched_by: Option<String>,
+}
+
+impl WebSocketMessages {
+    pub(crate) fn of(spec: &WebSocketSpec) -> WebSocketMessages {
+        let first = spec.first.as_ref().map(|first| first.as_bytes().into());
+        WebSocketMessages { first, matched_by: spec.matched_by.clone() }
+    }
+}
+
 /// Returns the options of the connections of a plan. `request` has the target and the fields of the
-/// upgrade, and `first` is sent once on each.
+/// upgrade.
 pub(crate) fn options(
-    plan: &Plan,
     websocket: WebSocketPlan,
     request: &Prepared,
-    first: Option<&Arc<[u8]>>,
+    messages: &WebSocketMessages,
 ) -> WsOptions {
     let mut options = WsOptions::new(request);
-    options.first = first.cloned();
+    options.first.clone_from(&messages.first);
     options.awaits_message = websocket.awaits_message;
     options.offers_deflate = websocket.deflate;
     options.is_binary = websocket.binary;
     options.is_idle = websocket.idle;
-    let field = plan.matched_by.as_deref().and_then(|text| field(text).ok());
+    let field = messages.matched_by.as_deref().and_then(|text| field(text).ok());
     options.key = field.map(|field| MessageKey::new(move |content| field.of(content)));
     options
 }

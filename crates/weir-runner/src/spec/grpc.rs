@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use serde::{Deserialize, Serialize};
-use weir_grpc::{Schema, SchemaFile};
-use weir_text::setting::GRPC_PROTO;
+use weir_grpc::{MethodName, Schema, SchemaFile};
+use weir_text::setting::{GRPC, GRPC_PROTO};
 
 use super::InputFile;
 use crate::input::{DATA_MAX_BYTES, read_input};
@@ -33,6 +33,14 @@ pub struct GrpcSpec {
 }
 
 impl GrpcSpec {
+    /// Returns the name of the method.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub(crate) fn name(&self) -> Result<MethodName> {
+        self.method.parse().map_err(|error| anyhow!("{GRPC}: {error}"))
+    }
+
     /// Compiles the files of the schema.
     ///
     /// # Errors

@@ -47,16 +47,6 @@ pub struct FormField {
     pub value: FormValue,
 }
 
-impl FormField {
-    /// Returns the file of the value, if it is one.
-    pub(crate) fn file(&mut self) -> Option<&mut InputFile> {
-        match &mut self.value {
-            FormValue::File(file) => Some(file),
-            FormValue::Text(_) => None,
-        }
-    }
-}
-
 /// The value of a form's field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use weir_result::TlsVersion;
-use weir_result::document::InputRole;
 use weir_tls::ClientIdentity;
 
 use super::InputFile;
@@ -43,14 +42,6 @@ pub struct TlsSpec {
 }
 
 impl TlsSpec {
-    /// The files, with the roles of those that are digested.
-    pub(super) fn files(&mut self) -> impl Iterator<Item = (Option<InputRole>, &mut InputFile)> {
-        let authorities = self.ca_file.as_mut().map(|file| (Some(InputRole::CaFile), file));
-        let cert = self.cert.as_mut().map(|file| (Some(InputRole::CertFile), file));
-        let key = self.key.as_mut().map(|file| (None, file));
-        [authorities, cert, key].into_iter().flatten()
-    }
-
     /// Drops everything about private keys but the paths of their files.
     pub(crate) fn forget_keys(&mut self) {
         let is_secret = |content: &Vec<u8>| ClientIdentity::is_secret(content);

@@ -41,7 +41,9 @@ pub struct WatchSpec {
 impl WatchSpec {
     /// True if nothing of the server is watched or captured.
     pub fn is_off(&self) -> bool {
-        self.access_log.is_none() && self.sources().next().is_none()
+        let lists = [&self.metrics, &self.processes, &self.commands, &self.captures];
+        let has_page = self.urls().next().is_some();
+        self.access_log.is_none() && !has_page && lists.iter().all(|texts| texts.is_empty())
     }
 
     /// True if all fields are empty.
@@ -54,29 +56,9 @@ impl WatchSpec {
         self.nginx.iter().chain(&self.prometheus)
     }
 
-    /// The texts that say what is watched and captured, with their fields.
-    pub(crate) fn sources(&self) -> impl Iterator<Item = (&'static str, &String)> {
-        let fields = [
-            ("nginx", self.nginx.as_slice()),
-            ("prometheus", self.prometheus.as_slice()),
-            ("metrics", &self.metrics),
-            ("processes", &self.processes),
-            ("commands", &self.commands),
-            ("captures", &self.captures),
-        ];
-        fields.into_iter().flat_map(|(field, texts)| texts.iter().map(move |text| (field, text)))
-    }
-
     /// True if a watched page is read over TLS.
     pub(crate) fn has_secure_page(&self) -> bool {
         let scheme = |url: &str| url.trim_start().get(..8).map(str::to_ascii_lowercase);
         self.urls().any(|url| scheme(url).as_deref() == Some("https://"))
-    }
-
-    /// The texts of sources, which may hold credentials.
-    pub(crate) fn texts(&mut self) -> impl Iterator<Item = &mut String> {
-        let lists = [&mut self.metrics, &mut self.processes, &mut self.commands];
-        let urls = self.nginx.iter_mut().chain(&mut self.prometheus);
-        urls.chain(lists.into_iter().flatten()).chain(&mut self.captures)
     }
 }

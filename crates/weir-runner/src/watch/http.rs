@@ -82,7 +82,7 @@ impl Site {
     pub(crate) fn of(url: &str, choices: &TlsSpec) -> Result<Site> {
         let (plain, userinfo) = credentials::split_userinfo(url);
         let url = Url::of_page(&plain)?;
-        let config = || tls::config(choices, &url, &[b"http/1.1"], &mut Vec::new());
+        let config = || tls::config(choices, &url, &[b"http/1.1"]).map(|config| config.value);
         let tls = url.is_secure.then(config).transpose()?;
         let userinfo = userinfo.filter(|userinfo| !userinfo.is_empty());
         let authorization =

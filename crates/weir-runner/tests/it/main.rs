@@ -4,4 +4,5 @@
 #[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod setup;
 
+mod secrets;
 mod tls;

@@ -13,7 +13,7 @@ use super::request::exchange_of;
 use super::result::{PreflightResult, describe};
 use super::trace::{ExchangeTrace, KEPT_BYTES};
 use crate::link::{ExchangeStep, Link, is_late};
-use crate::prepare::draft::Draft;
+use crate::prepare::load::PreparedLoad;
 
 /// Sends the request, and describes its response.
 ///
@@ -21,23 +21,23 @@ use crate::prepare::draft::Draft;
 /// When nothing arrives, or no valid response.
 pub(super) fn exchange<B: Backend>(
     link: &mut Link<B>,
-    draft: &Draft,
+    load: &PreparedLoad,
     version: HttpPlan,
     started: Nanos,
     result: &mut PreflightResult,
 ) -> io::Result<Preflight> {
-    let is_grpc = draft.calls.is_some();
+    let is_grpc = load.calls.is_some();
     let log = MessageLog::default();
     let framing = if is_grpc { MessageFraming::Grpc } else { MessageFraming::EventStream };
     let format = log.format(framing);
     let budget = BodyBudget::new(KEPT_BYTES);
     let mut exchange =
-        exchange_of(draft, version, Interest::Body, &budget, Some(&format), link.now());
+        exchange_of(load, version, Interest::Body, &budget, Some(&format), link.now());
     let trace = result.trace.get_or_insert_default();
     let ended = link.exchange(&mut exchange, |exchange, step, now| match step {
         ExchangeStep::Sent(bytes) => {
             if exchange.progress().is_sent && trace.request.is_empty() {
-                show_request(trace, draft, exchange, bytes);
+                show_request(trace, load, exchange, bytes);
                 trace.step("request sent", started, now);
             }
             false
@@ -48,7 +48,7 @@ pub(super) fn exchange<B: Backend>(
             }
             let is_listed = is_grpc || exchange.is_event_stream();
             let messages = exchange.messages().into_iter().filter(|_| is_listed);
-            log.show(messages, draft.grpc_method(), trace, started, now)
+            log.show(messages, load.grpc_method(), trace, started, now)
         }
     });
     let progress = exchange.progress();
@@ -73,18 +73,23 @@ pub(super) fn exchange<B: Backend>(
         _ => {}
     }
     if has_no_end {
-        trace.end_is_late(is_grpc || exchange.is_event_stream(), draft.plan.load.timeout_ns);
+        trace.end_is_late(is_grpc || exchange.is_event_stream(), load.plan.load.timeout_ns);
     }
-    result.take(draft, &exchange);
+    result.take(load, &exchange);
     failure.map_or(Ok(()), Err)?;
     describe(&exchange, started, link.now())
 }
 
 /// Shows the request, with the messages of a call whose schema is known.
-fn show_request(trace: &mut ExchangeTrace, draft: &Draft, exchange: &SingleExchange, bytes: &[u8]) {
+fn show_request(
+    trace: &mut ExchangeTrace,
+    load: &PreparedLoad,
+    exchange: &SingleExchange,
+    bytes: &[u8],
+) {
     let Some(request) = exchange.requested() else { return trace.sent_http1(bytes) };
     trace.sent_http2(request);
-    if let Some(method) = draft.grpc_method() {
+    if let Some(method) = load.grpc_method() {
         trace.request += &sent_messages(request.body(), method);
     }
 }

@@ -13,8 +13,8 @@ use weir_result::document::Preflight;
 
 use super::result::{PreflightResult, describe};
 use crate::link::Link;
-use crate::prepare::draft::Draft;
 use crate::prepare::http;
+use crate::prepare::load::PreparedLoad;
 
 /// Maximum bytes of a response that are read. The length of a longer body is in the head, or not
 /// needed.
@@ -27,24 +27,24 @@ const READ_MAX_BYTES: usize = 1 << 20;
 /// begin with the settings of HTTP/2.
 pub(super) fn exchange<B: Backend>(
     link: &mut Link<B>,
-    draft: &Draft,
+    load: &PreparedLoad,
     version: HttpPlan,
     started: Nanos,
     result: &mut PreflightResult,
 ) -> io::Result<Preflight> {
-    let interest = draft.expectations.as_ref().map_or(Interest::Status, |it| it.interest());
-    let budget = &draft.body_budget;
-    let mut exchange = exchange_of(draft, version, interest, budget, None, link.now());
+    let interest = load.expectations.as_ref().map_or(Interest::Status, |it| it.interest());
+    let budget = &load.body_budget;
+    let mut exchange = exchange_of(load, version, interest, budget, None, link.now());
     let ended = link.exchange(&mut exchange, |exchange, _, _| {
         let progress = exchange.progress();
         let is_long = progress.received_bytes >= READ_MAX_BYTES && progress.begun_ns.is_some();
         is_long || exchange.is_event_stream()
     });
-    result.take(draft, &exchange);
+    result.take(load, &exchange);
     ended?;
     let response = describe(&exchange, started, link.now())?;
     let text = String::from_utf8_lossy(&exchange.progress().received).to_ascii_lowercase();
-    let is_plain = draft.tls.is_none() && response.status == 400;
+    let is_plain = load.tls.is_none() && response.status == 400;
     result.blames_scheme = is_plain && (text.contains("https") || text.contains("ssl"));
     Ok(response)
 }
@@ -52,7 +52,7 @@ pub(super) fn exchange<B: Backend>(
 /// Returns the exchange of the request over a version of HTTP, which keeps a part of the response
 /// and splits it into messages of `format`.
 pub(super) fn exchange_of(
-    draft: &Draft,
+    load: &PreparedLoad,
     version: HttpPlan,
     interest: Interest,
     budget: &BodyBudget,
@@ -63,16 +63,16 @@ pub(super) fn exchange_of(
         let mut protocol = Http1::new(1);
         protocol.set_interest(interest, budget);
         format.into_iter().for_each(|format| protocol.set_messages(format));
-        let request = &draft.request;
+        let request = &load.request;
         return SingleExchange::http1(protocol, Arc::clone(request.bytes()), request.traits());
     };
     let mut client = H2Client::new(1, &http::options(http2));
     // It is described by what is kept of it.
     client.set_interest(interest.max(Interest::Head), budget);
-    let rules = draft.expectations.iter().filter_map(|checks| checks.call_rules());
+    let rules = load.expectations.iter().filter_map(|checks| checks.call_rules());
     rules.for_each(|rules| client.set_calls(rules));
     format.into_iter().for_each(|format| client.set_messages(format));
     let mut exchange = SingleExchange::http2(client, now.0);
-    exchange.request(&Arc::new(draft.request.request(draft.plan.target.scheme.as_str())));
+    exchange.request(&Arc::new(load.request.request(load.plan.target.scheme.as_str())));
     exchange
 }

@@ -2,14 +2,13 @@
 
 use std::io;
 
-use weir_engine::{Job, ObserverFactory};
 use weir_http::{ExchangeProgress, SingleExchange};
 use weir_io::Nanos;
 use weir_result::document::Preflight;
 use weir_result::{HttpPlan, MissExample, Note};
 
 use super::trace::ExchangeTrace;
-use crate::prepare::draft::Draft;
+use crate::prepare::load::{PreparedLoad, ServerFacts};
 use crate::prepare::messages::PreparedMessages;
 
 /// The result of the preflight.
@@ -48,26 +47,23 @@ impl PreflightResult {
     }
 
     /// Takes over what an exchange over HTTP has come to, and checks its response.
-    pub(super) fn take(&mut self, draft: &Draft, exchange: &SingleExchange) {
+    pub(super) fn take(&mut self, load: &PreparedLoad, exchange: &SingleExchange) {
         let progress = exchange.progress();
         self.sent += u64::from(progress.is_sent);
         self.returned += u64::from(progress.is_returned);
         self.has_events = exchange.is_event_stream();
         let response = exchange.response().filter(|_| progress.is_complete);
-        let checked = draft.expectations.as_ref().zip(response.as_ref());
+        let checked = load.expectations.as_ref().zip(response.as_ref());
         let missed = checked.map(|(checks, response)| checks.check_first(response));
         self.checked = missed.map(|missed| missed.map_or(Ok(()), Err));
     }
 
-    /// Returns the job of a draft with the server's choices.
-    pub(crate) fn job(&self, draft: &Draft, observers: Vec<ObserverFactory>) -> Job {
-        // Without a connection the load reports its failure, with either version.
-        let http = self.http.or(draft.plan.http).unwrap_or(HttpPlan::Http11);
-        let body_bytes = self.response.as_ref().and_then(|response| response.body_bytes);
-        let job = draft.job(draft.is_open().then_some(http), body_bytes, observers);
-        match self.messages.clone() {
-            Some(messages) => messages.added_to(job),
-            None => job,
+    /// Returns the decisions of the server that the load depends on.
+    pub(crate) fn facts(&self) -> ServerFacts {
+        ServerFacts {
+            http: self.http,
+            body_bytes: self.response.as_ref().and_then(|response| response.body_bytes),
+            messages: self.messages.clone(),
         }
     }
 }

@@ -16,7 +16,7 @@ use super::message_log::MESSAGES_MAX;
 use super::result::{PreflightResult, describe};
 use super::trace::ExchangeTrace;
 use crate::link::{ExchangeStep, Link, is_late};
-use crate::prepare::draft::Draft;
+use crate::prepare::load::PreparedLoad;
 use crate::prepare::websocket;
 
 /// The reason why no connection of the load could be opened, although the server responds.
@@ -69,7 +69,7 @@ impl UpgradeFault {
     fn of_failure(
         error: &io::Error,
         exchange: &SingleExchange,
-        draft: &Draft,
+        load: &PreparedLoad,
         websocket: WebSocketPlan,
     ) -> Option<UpgradeFault> {
         let head = exchange.head()?;
@@ -79,7 +79,7 @@ impl UpgradeFault {
             }
             Some(error) => UpgradeFault::of_close(error),
             None if is_late(error) => {
-                let first = match draft.first_message {
+                let first = match load.websocket.first {
                     Some(_) => "no message followed the first one",
                     None => "the server sent no message",
                 };
@@ -104,13 +104,12 @@ impl UpgradeFault {
 /// When there is no valid response, or the connection does not get open.
 pub(super) fn exchange<B: Backend>(
     link: &mut Link<B>,
-    draft: &Draft,
+    load: &PreparedLoad,
     websocket: WebSocketPlan,
     started: Nanos,
     result: &mut PreflightResult,
 ) -> io::Result<Preflight> {
-    let first = draft.first_message.as_ref();
-    let mut options = websocket::options(&draft.plan, websocket, &draft.request, first);
+    let mut options = websocket::options(websocket, &load.request, &load.websocket);
     options.keeps_messages = result.trace.is_some();
     let now_ns = link.now().0;
     let client = WsClient::new(1, &Arc::new(options), now_ns);
@@ -125,21 +124,21 @@ pub(super) fn exchange<B: Backend>(
             ExchangeStep::Received => {
                 result.step("first byte", started, now);
                 if let Some(trace) = &mut result.trace {
-                    show(trace, exchange, draft, started, now);
+                    show(trace, exchange, load, started, now);
                 }
             }
         }
         false
     });
     if let Err(error) = ended {
-        let fault = UpgradeFault::of_failure(&error, &exchange, draft, websocket);
+        let fault = UpgradeFault::of_failure(&error, &exchange, load, websocket);
         return Err(fault.map_or(error, io::Error::other));
     }
     let begun = Nanos(exchange.progress().begun_ns.unwrap_or(started.0));
     let response = describe(&exchange, started, begun)?;
     if response.status == 101 {
         if let Some(trace) = &mut result.trace {
-            converse(link, draft, &mut exchange, started, trace)?;
+            converse(link, load, &mut exchange, started, trace)?;
         }
         // Its server may answer the Close frame, which nothing waits for.
         exchange.close();
@@ -151,23 +150,23 @@ pub(super) fn exchange<B: Backend>(
 /// Sends the run's message, unless it has none, and shows what the server sends until the echo.
 fn converse<B: Backend>(
     link: &mut Link<B>,
-    draft: &Draft,
+    load: &PreparedLoad,
     exchange: &mut SingleExchange,
     started: Nanos,
     trace: &mut ExchangeTrace,
 ) -> io::Result<()> {
-    let is_idle = draft.plan.is_idle();
+    let is_idle = load.plan.is_idle();
     match is_idle {
         true => exchange.listen(),
         false => {
-            let request = draft.request.request(draft.plan.target.scheme.as_str());
+            let request = load.request.request(load.plan.target.scheme.as_str());
             exchange.request(&Arc::new(request));
         }
     }
     let mut is_shown = false;
     let ended = link.exchange(exchange, |exchange, step, now| {
         match (step, exchange.requested()) {
-            (ExchangeStep::Received, _) => show(trace, exchange, draft, started, now),
+            (ExchangeStep::Received, _) => show(trace, exchange, load, started, now),
             (ExchangeStep::Sent(_), Some(request)) if exchange.progress().is_sent && !is_shown => {
                 trace.message(started, now, true, request.body());
                 is_shown = true;
@@ -176,7 +175,7 @@ fn converse<B: Backend>(
         }
         trace.messages.len() >= MESSAGES_MAX && !exchange.progress().is_complete
     });
-    let within = units::exact_duration(draft.plan.load.timeout_ns);
+    let within = units::exact_duration(load.plan.load.timeout_ns);
     match ended {
         Ok(()) if exchange.progress().is_complete => trace.step("echo", started, link.now()),
         Ok(()) => {
@@ -205,7 +204,7 @@ fn converse<B: Backend>(
 fn show(
     trace: &mut ExchangeTrace,
     exchange: &SingleExchange,
-    draft: &Draft,
+    load: &PreparedLoad,
     started: Nanos,
     now: Nanos,
 ) {
@@ -213,7 +212,7 @@ fn show(
         trace.upgraded(&head);
         trace.step("upgraded", started, now);
         let is_accepted = head.status == 101 && exchange.progress().fault.is_none();
-        if let Some(first) = draft.first_message.as_ref().filter(|_| is_accepted) {
+        if let Some(first) = load.websocket.first.as_ref().filter(|_| is_accepted) {
             trace.message(started, now, true, first);
         }
     }

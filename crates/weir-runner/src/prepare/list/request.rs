@@ -14,7 +14,7 @@ use super::templates::{Marks, Templates};
 use crate::digest::sha256;
 use crate::errors::shown;
 use crate::input::{WHOLE_MAX_BYTES, read_input};
-use crate::prepare::grpc::GrpcCalls;
+use crate::prepare::grpc::{self, GrpcCalls};
 use crate::prepare::{form, websocket};
 use crate::spec::url::Url;
 use crate::spec::{
@@ -127,22 +127,15 @@ impl Common {
     /// When it is no URL and no path.
     pub(super) fn place(&self, row: &MarkedRow) -> Result<RowPlace> {
         let url = &self.url;
-        if let Some(calls) = self.calls.as_ref().filter(|_| row.target.starts_with('/')) {
-            let own = Url::parse(&format!("{}{}", url.origin(), row.target))?;
-            return Ok(RowPlace::Here(calls.url(&own)?.path));
-        }
         if row.target.starts_with('/') {
             let own = Url::parse(&format!("{}{}", url.origin(), row.target))?;
-            return Ok(RowPlace::Here(own.path));
+            return Ok(RowPlace::Here(grpc::url_on(&self.spec, own)?.path));
         }
         let own = Url::parse(&credentials::split_userinfo(&row.target).0)?;
         let is_same = own.scheme() == url.scheme()
             && own.host.eq_ignore_ascii_case(&url.host)
             && own.port() == url.port();
-        let own = match &self.calls {
-            Some(calls) => calls.url(&own)?,
-            None => own,
-        };
+        let own = grpc::url_on(&self.spec, own)?;
         Ok(if is_same { RowPlace::Here(own.path) } else { RowPlace::Elsewhere(own.origin()) })
     }
 

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
+use weir_engine::ListedRequest;
 use weir_list::{Constants, Fields, ListFormat, RowOrder, Table, TableRows};
+use weir_result::TemplatePlan;
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{ALLOW_LOCAL, CONNECTIONS, ROWS, ROWS_ORDER};
 
@@ -31,6 +33,17 @@ pub(super) struct Templates {
 }
 
 impl Templates {
+    /// Returns the plan of the templates; `None` if none of the requests has a field.
+    pub(super) fn plan(&self, spec: &RunSpec, requests: &[ListedRequest]) -> Option<TemplatePlan> {
+        let has_fields = requests.iter().any(|request| request.template.is_some());
+        let order = self.table.as_ref().map(|_| spec.templates.order.name().to_owned());
+        has_fields.then(|| TemplatePlan {
+            seed: spec.templates.seed,
+            rows_sha256: self.input.as_ref().map(|input| input.sha256.clone()),
+            rows_order: order,
+        })
+    }
+
     /// Reads the table of a specification; the list is in `format`, `None` for a log.
     ///
     /// # Errors

@@ -2,63 +2,76 @@
 
 use serde_json::Value;
 use weir_list::{Row, RowBody};
-use weir_result::Header;
 
+use super::found::{FoundSecrets, password_of, secrets_of_user};
 use super::{Redaction, bodies};
+use crate::spec::TextKind;
 use crate::spec::credentials::{self, REDACTED};
-use crate::spec::{BodySpec, FormValue, RequestSpec};
 
 impl Redaction {
-    /// Adds the secrets of a request and of its expectations.
-    pub(super) fn collect(&mut self, request: &RequestSpec, url: &str, expectations: &[String]) {
-        let mut secrets = self.secrets_of(request, url);
-        secrets.extend(self.secrets_of_expectations(expectations));
-        self.secrets.extend(secrets);
+    /// Adds secrets that were found elsewhere than in the specification.
+    pub(crate) fn add(&mut self, found: FoundSecrets) {
+        if self.is_off {
+            return;
+        }
+        let mut texts = found.texts;
+        for userinfo in found.userinfos {
+            texts.extend(secrets_of_user(&credentials::decoded(&userinfo)));
+            texts.extend(password_of(&userinfo).map(str::to_owned));
+            self.userinfos.push(userinfo);
+        }
+        sort_secrets(&mut self.userinfos);
+        // The field of a template is no secret, its value is.
+        let is_long = |secret: &String| secret.len() >= credentials::ANYWHERE_MIN_BYTES;
+        texts.retain(|secret| is_long(secret) && !bodies::is_field(secret));
+        self.secrets.extend(texts);
         sort_secrets(&mut self.secrets);
     }
 
-    /// Returns the secrets of a request.
-    fn secrets_of(&self, request: &RequestSpec, url: &str) -> Vec<String> {
-        let mut secrets: Vec<String> = Vec::new();
-        for Header { name, value } in &request.headers {
-            if self.is_secret_value(name, value) && !value.is_empty() {
-                secrets.push(value.clone());
-                // Each subprotocol that may be a token.
-                let parts = value.split(',').filter(|_| !self.is_header(name)).map(str::trim);
-                let tokens = parts.filter(|part| credentials::has_unknown_subprotocol(part));
-                secrets.extend(tokens.map(str::to_owned));
-                // The token without its scheme, and the value of a cookie without its name.
-                secrets.extend(value.split_once(' ').map(|(_, token)| token.trim().to_owned()));
-                let pairs = value.split(';').filter_map(|pair| pair.split_once('='));
-                secrets.extend(pairs.map(|(_, value)| value.trim().to_owned()));
+    /// Returns the secrets in a text of this kind.
+    pub(super) fn secrets_in(&self, kind: &TextKind, text: &str) -> FoundSecrets {
+        let texts = match kind {
+            TextKind::Url | TextKind::ListUrl => {
+                let (url, userinfo) = credentials::split_userinfo(text);
+                let mut texts = Vec::new();
+                self.parameters_of(&url, false, |value| texts.push(value.to_owned()));
+                return FoundSecrets { texts, ..FoundSecrets::of_url(userinfo) };
             }
+            TextKind::Page => {
+                return FoundSecrets::of_url(credentials::split_userinfo(text).1);
+            }
+            TextKind::Header(name) => self.secrets_of_header(name, text),
+            TextKind::User => secrets_of_user(text),
+            TextKind::Body => self.secrets_of_body(text),
+            TextKind::FormField(name) if self.is_header(name) => vec![text.to_owned()],
+            TextKind::Expectation => self.secret_of_expectation(text).into_iter().collect(),
+            // They are redacted where they stand.
+            TextKind::FormField(_)
+            | TextKind::Watched
+            | TextKind::Argument
+            | TextKind::Message
+            | TextKind::Command
+            | TextKind::Fact(_)
+            | TextKind::Host
+            | TextKind::Plain => Vec::new(),
+        };
+        FoundSecrets::of_values(texts)
+    }
+
+    /// Returns the secrets of a header field.
+    fn secrets_of_header(&self, name: &str, value: &str) -> Vec<String> {
+        if !self.is_secret_value(name, value) || value.is_empty() {
+            return Vec::new();
         }
-        let decoded = self.userinfos.iter().map(|userinfo| credentials::decoded(userinfo));
-        let users = self.users.iter().chain(&request.basic_auth).cloned();
-        for user in users.chain(decoded) {
-            let basic = credentials::basic(&user);
-            secrets.extend(basic.split_once(' ').map(|(_, token)| token.to_owned()));
-            secrets.extend(user.split_once(':').map(|(_, password)| password.to_owned()));
-            secrets.push(user);
-        }
-        let passwords = self.userinfos.iter().filter_map(|userinfo| userinfo.split_once(':'));
-        secrets.extend(passwords.map(|(_, password)| password.to_owned()));
-        if let Some(BodySpec::Form(fields)) = &request.body {
-            let secret = fields.iter().filter(|field| self.is_header(&field.name));
-            secrets.extend(secret.filter_map(|field| match &field.value {
-                FormValue::Text(text) => Some(text.clone()),
-                FormValue::File(_) => None,
-            }));
-        }
-        if let Some(BodySpec::Text(body)) = &request.body {
-            secrets.extend(self.secrets_of_body(body));
-        }
-        let mut values = Vec::new();
-        self.parameters_of(url, false, |value| values.push(value.to_owned()));
-        secrets.extend(values);
-        // The field of a template is no secret, its value is.
-        let is_long = |secret: &String| secret.len() >= credentials::ANYWHERE_MIN_BYTES;
-        secrets.retain(|secret| is_long(secret) && !bodies::is_field(secret));
+        let mut secrets = vec![value.to_owned()];
+        // Each subprotocol that may be a token.
+        let parts = value.split(',').filter(|_| !self.is_header(name)).map(str::trim);
+        let tokens = parts.filter(|part| credentials::has_unknown_subprotocol(part));
+        secrets.extend(tokens.map(str::to_owned));
+        // The token without its scheme, and the value of a cookie without its name.
+        secrets.extend(value.split_once(' ').map(|(_, token)| token.trim().to_owned()));
+        let pairs = value.split(';').filter_map(|pair| pair.split_once('='));
+        secrets.extend(pairs.map(|(_, value)| value.trim().to_owned()));
         secrets
     }
 
@@ -72,58 +85,35 @@ impl Redaction {
                 texts_of(&json, &mut secrets);
             }
         }
-        let _redacted = self.parameters_of(body, false, |value| secrets.push(value.to_owned()));
+        self.parameters_of(body, false, |value| secrets.push(value.to_owned()));
         secrets
     }
 
-    /// Returns the values of expectations that are credentials, as [`Redaction::line`] finds them.
-    fn secrets_of_expectations(&self, texts: &[String]) -> Vec<String> {
-        let value = |text: &String| {
-            let shown = self.line(text);
-            let kept = shown.strip_suffix(REDACTED)?.trim_end();
-            let secret = text.strip_prefix(kept)?.trim();
-            let is_long = secret.len() >= credentials::ANYWHERE_MIN_BYTES;
-            is_long.then(|| secret.to_owned())
-        };
-        texts.iter().filter_map(value).collect()
+    /// Returns the value of an expectation that is a credential, as [`Redaction::line`] finds it.
+    fn secret_of_expectation(&self, text: &str) -> Option<String> {
+        let shown = self.line(text);
+        let kept = shown.strip_suffix(REDACTED)?.trim_end();
+        text.strip_prefix(kept).map(|secret| secret.trim().to_owned())
     }
 
-    /// Adds the secrets of a list.
-    pub(crate) fn learn(&mut self, rows: &[Row]) {
-        if self.is_off {
-            return;
-        }
+    /// Returns the secrets of the rows of a list.
+    pub(crate) fn secrets_of_rows(&self, rows: &[Row]) -> FoundSecrets {
+        let mut found = FoundSecrets::default();
+        let mut add = |kind: &TextKind, text: &str| found.append(self.secrets_in(kind, text));
         for row in rows {
-            let (url, userinfo) = credentials::split_userinfo(&row.target);
-            let userinfo = userinfo.filter(|userinfo| !userinfo.is_empty());
-            self.userinfos.extend(userinfo.map(str::to_owned));
-            let headers = row.headers.iter().cloned();
-            let body = match &row.body {
-                Some(RowBody::Bytes(bytes)) => str::from_utf8(bytes).ok(),
-                _ => None,
-            };
-            let request = RequestSpec {
-                headers: headers.map(|(name, value)| Header { name, value }).collect(),
-                basic_auth: row.basic_auth.clone(),
-                body: body.map(|body| BodySpec::Text(body.to_owned())),
-                ..RequestSpec::default()
-            };
-            let mut found = self.secrets_of(&request, &url);
-            found.extend(self.secrets_of_expectations(&row.expect));
-            self.secrets.extend(found);
+            add(&TextKind::ListUrl, &row.target);
+            for (name, value) in &row.headers {
+                add(&TextKind::Header(name.clone()), value);
+            }
+            row.basic_auth.iter().for_each(|user| add(&TextKind::User, user));
+            if let Some(RowBody::Bytes(bytes)) = &row.body
+                && let Ok(text) = str::from_utf8(bytes)
+            {
+                add(&TextKind::Body, text);
+            }
+            row.expect.iter().for_each(|text| add(&TextKind::Expectation, text));
         }
-        sort_secrets(&mut self.secrets);
-        self.userinfos.sort();
-        self.userinfos.dedup();
-    }
-
-    /// Adds values that must not be written, if they are long enough to search for.
-    pub(crate) fn hide(&mut self, values: impl IntoIterator<Item = String>) {
-        if !self.is_off {
-            let long = |value: &String| value.len() >= credentials::ANYWHERE_MIN_BYTES;
-            self.secrets.extend(values.into_iter().filter(long));
-            sort_secrets(&mut self.secrets);
-        }
+        found
     }
 }
 
@@ -146,7 +136,7 @@ fn sort_secrets(secrets: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::RunSpec;
+    use crate::spec::{BodySpec, RunSpec};
 
     #[test]
     fn secrets_stand_in_bodies() {
