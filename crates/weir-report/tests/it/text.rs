@@ -756,7 +756,7 @@ fn assertions() {
         "p50 < 100us",
         "p99.999 < 10ms",
         "errors < 0.001%",
-        "latency.service_time.ok.percentiles.0.ns <= 2ms",
+        "results.service_time.ok.percentiles.0.ns <= 2ms",
     ];
     let judge = |claim: &&str| claim.parse::<Assertion>().expect("a claim").judge(&document);
     document.assertions = claims.iter().map(judge).collect();

@@ -125,11 +125,16 @@ impl Document {
 }
 
 /// Sections with numbers that are added up.
-const COUNTED: [&str; 14] = [
+const COUNTED: [&str; 19] = [
+    "results",
     "accounting",
     "connections",
     "latency",
     "throughput",
+    "messages",
+    "names",
+    "stages",
+    "phases",
     "stamps",
     "departures",
     "occupancy",
