@@ -306,7 +306,9 @@ impl Recorder {
         let response_ns = at.since(exchange.intended_at);
         let service_ns = at.since(exchange.sent_at);
         if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
-            self.status[usize::from(response.status) % STATUS_CODES] += u64::from(times);
+            if let Some(count) = self.status.get_mut(usize::from(response.status)) {
+                *count += u64::from(times);
+            }
         }
         if let Outcome::Ok(response) = outcome {
             self.counts.outcomes.ok += u64::from(times);
