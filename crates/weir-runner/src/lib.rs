@@ -68,6 +68,7 @@ pub use run::abort::AbortWatch;
 pub use run::raw::RawOutput;
 pub use runner::{PreparedRun, Runner};
 pub use spec::credentials::{self, REDACTED};
+pub use spec::limits;
 pub use spec::{
     AddressFamily, BodySpec, CheckSpec, CompatSpec, Dialect, EngineSpec, ExpectSpec, FormField,
     FormValue, GrpcSpec, HttpChoice, HttpSpec, InputFile, ListSource, ListSpec, MessageSpec, Pin,

@@ -11,6 +11,7 @@ mod expect;
 mod grpc;
 mod http;
 mod input_file;
+pub mod limits;
 mod list;
 mod messages;
 mod redaction;

@@ -7,13 +7,10 @@ use weir_engine::{CallChecks, ResponseChecks};
 use weir_expect::{ExpectError, Expectation, Expectations};
 use weir_http::{BodyBudget, Interest};
 use weir_result::ExpectPlan;
-use weir_text::setting::{EXPECT, EXPECT_MAX_BODY, GRPC_PROTO};
+use weir_text::setting::{EXPECT, GRPC_PROTO};
 
 use crate::prepare::grpc::GrpcCalls;
 use crate::spec::{ExpectSpec, RunSpec};
-
-/// Greatest limit of a decoded body, in bytes.
-const BODY_MAX_BYTES: u64 = 1 << 30;
 
 /// Memory for the bodies of all connections, in bytes, unless one body may be larger.
 const BODIES_BYTES: usize = 256 << 20;
@@ -49,9 +46,6 @@ impl ExpectationParser {
     /// # Errors
     /// When one is none, or two contradict each other.
     pub(crate) fn new(spec: &ExpectSpec, calls: Option<&GrpcCalls>) -> Result<ExpectationParser> {
-        if !(1..=BODY_MAX_BYTES).contains(&spec.body_max_bytes) {
-            bail!("{EXPECT_MAX_BODY} is from 1 byte to 1 GiB");
-        }
         let failed = |error: ExpectError| anyhow!("{EXPECT}: {error}");
         let mut common = parsed(&spec.all).map_err(failed)?;
         let has_json = calls.is_none_or(|calls| calls.method().is_some());

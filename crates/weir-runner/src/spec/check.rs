@@ -1,15 +1,17 @@
 //! The checks of a specification, whether it comes from flags, from a file or from another machine.
 
 use anyhow::{Context, Result, anyhow, bail};
-use weir_result::{Load, check_connection_stages};
+use weir_result::{ListOrder, Load, check_connection_stages};
 use weir_text::setting::{
-    ABORT, BODY, CONNECTIONS, CONNECTIONS_MAX, DURATION, FORM_FIELD, GRPC, GRPC_BINARY, HTTP,
-    IN_FLIGHT, LIST, MESSAGES, METHOD, PART, PIPELINE, PROVE_CLIENT, RATE, REPLAY, REQUESTS,
-    SCRIPT, STAGES, WARMUP,
+    ABORT, BODY, CONNECTION_LIFETIME, CONNECTIONS, CONNECTIONS_MAX, DURATION, EXPECT_MAX_BODY,
+    FORM_FIELD, GRPC, GRPC_BINARY, H2_WINDOW, HPACK_TABLE, HTTP, IN_FLIGHT, LIST, MESSAGES, METHOD,
+    PART, PIPELINE, PROVE_CLIENT, RATE, REPLAY, REQUESTS, SCRIPT, STAGES, STREAMS, THREADS, WARMUP,
 };
+use weir_text::units::exact_duration;
 use weir_verdict::AbortCondition;
 
-use super::{BodySpec, HttpChoice, RunSpec, SPEC_VERSION};
+use super::{BodySpec, HttpChoice, RunSpec, SPEC_VERSION, limits};
+use crate::errors::Error;
 
 impl RunSpec {
     /// Checks its values, and that none excludes another. Nothing is read for that.
@@ -29,37 +31,27 @@ impl RunSpec {
                 missing.join(", ")
             );
         }
-        check_part(spec)?;
+        check_numbers(spec)?;
         check_grpc(spec)?;
         check_replay(spec)?;
-        let load = &spec.load;
-        let threads = spec.engine.threads.unwrap_or(1);
-        if load.connections.count() == 0
-            || threads == 0
-            || load.timeout_ns == 0
-            || load.connect_timeout_ns == 0
-        {
-            bail!("connections, threads and timeouts of a run are at least 1");
-        }
-        if !(1..=128).contains(&load.pipeline) {
-            bail!("the pipelining depth {} does not lie between 1 and 128", load.pipeline);
-        }
-        if spec.http.streams.is_some_and(|streams| !(1..=128).contains(&streams)) {
-            bail!("the number of streams per connection does not lie between 1 and 128");
-        }
-        let limits = [spec.connection.requests.map(u64::from), spec.connection.lifetime_ns];
-        if limits.into_iter().chain([spec.engine.tick_ns]).any(|limit| limit == Some(0)) {
-            bail!("the limits of a connection and the interval of sends are above 0");
-        }
-        if load.duration_ns == Some(0) || load.requests == Some(0) {
-            bail!("a run that ends with a duration or a number of requests has one above 0");
-        }
-        check_open_loop(spec)?;
-        check_signal_ends(spec)?;
-        spec.abort_conditions()?;
-        if spec.connection.rate.is_some_and(|rate| rate.numerator == 0 || rate.denominator == 0) {
-            bail!("the rate of connects is above 0");
-        }
+        spec.check_whole_load()
+    }
+
+    /// Checks the load, its part on this machine and its end: all that depends neither on the
+    /// server nor on the requests.
+    ///
+    /// # Errors
+    /// When one choice excludes another; the message has the remedy.
+    pub fn check_load(&self) -> Result<(), Error> {
+        Ok(self.check_whole_load()?)
+    }
+
+    fn check_whole_load(&self) -> Result<()> {
+        check_part(self)?;
+        check_open_loop(self)?;
+        check_signal_ends(self)?;
+        check_abort(self)?;
+        let load = &self.load;
         let has_stages = !load.stages().is_empty();
         load.check().map_err(|why| anyhow!("{}: {why}", if has_stages { STAGES } else { RATE }))?;
         if load.log().is_some() {
@@ -76,11 +68,8 @@ impl RunSpec {
     /// Returns the conditions that end the load early.
     ///
     /// # Errors
-    /// When one is wrong, or the load is a part of one.
+    /// When one is wrong.
     pub(crate) fn abort_conditions(&self) -> Result<Vec<AbortCondition>> {
-        if self.part.is_some() && !self.load.abort.is_empty() {
-            bail!("{ABORT} cannot be used with {PART}: each part would end by itself");
-        }
         let parsed = self.load.abort.iter().map(|text| {
             let named = || format!("{ABORT} '{}'", weir_text::brief(text));
             text.parse::<AbortCondition>().with_context(named)
@@ -89,23 +78,74 @@ impl RunSpec {
     }
 }
 
-/// Checks that the specification of a part gives every machine the same plan.
-///
-/// # Errors
-/// When the number of threads is missing or too small, or the warm-up has no fixed length.
+/// Checks each number by itself.
+fn check_numbers(spec: &RunSpec) -> Result<()> {
+    let RunSpec { load, http, connection, engine, expect, .. } = spec;
+    let of_settings = [
+        (CONNECTIONS, limits::COUNT, Some(load.connections.count().into())),
+        (THREADS, limits::THREADS, engine.threads.map(u64::from)),
+        (PIPELINE, limits::DEPTH, Some(load.pipeline.into())),
+        (STREAMS, limits::DEPTH, http.streams.map(u64::from)),
+        (H2_WINDOW, limits::WINDOW, Some(http.window_bytes.into())),
+        (HPACK_TABLE, limits::TABLE, Some(http.header_table_bytes.into())),
+        (REQUESTS, limits::COUNT, load.requests),
+        (CONNECTION_LIFETIME, limits::SPAN, connection.lifetime_ns),
+        (EXPECT_MAX_BODY, limits::DECODED_BODY, Some(expect.body_max_bytes)),
+    ];
+    for (setting, limit, value) in of_settings {
+        let checked = value.map_or(Ok(()), |value| limit.check(value));
+        checked.map_err(|why| anyhow!("{setting} {why}"))?;
+    }
+    let of_fields = [
+        ("load.timeout_ns", limits::SPAN, Some(load.timeout_ns)),
+        ("load.connect_timeout_ns", limits::SPAN, Some(load.connect_timeout_ns)),
+        ("connection.requests", limits::COUNT, connection.requests.map(u64::from)),
+        ("engine.tick_ns", limits::SPAN, engine.tick_ns),
+    ];
+    for (field, limit, value) in of_fields {
+        let checked = value.map_or(Ok(()), |value| limit.check(value));
+        checked.map_err(|why| anyhow!("`{field}` {why}"))?;
+    }
+    if load.duration_ns == Some(0) {
+        bail!("a run that ends with a duration has one above 0");
+    }
+    if connection.rate.is_some_and(|rate| rate.numerator == 0 || rate.denominator == 0) {
+        bail!("the rate of connects is above 0");
+    }
+    Ok(())
+}
+
+/// Checks that a part gives every machine the same plan, and a share of it.
 fn check_part(spec: &RunSpec) -> Result<()> {
     let Some(part) = spec.part else { return Ok(()) };
-    let threads =
-        spec.engine.threads.map_or(0, |threads| threads.min(spec.load.connections.count()));
+    let Some(threads) = spec.engine.threads else {
+        bail!("{PART} needs {THREADS}: the number over all parts, the same on each machine");
+    };
     let needed = part.workers_min();
-    if threads < needed {
+    if threads.min(spec.load.connections.count()) < needed {
         bail!(
-            "part {part}: {needed} threads and as many connections are needed for all parts to get \
-             their shares"
+            "{PART}: the {} parts need {needed} threads and as many connections, so that each has \
+             its share: raise {THREADS} or {CONNECTIONS} to {needed} or more",
+            part.count()
         );
     }
-    if spec.load.warmup.is_auto || spec.checks.prove_client {
-        bail!("part {part}: warm-up detection and {PROVE_CLIENT} need the whole run");
+    if spec.load.is_until_signal() {
+        bail!(
+            "{PART} cannot be used with {DURATION} 0: each part would end at its own signal; give \
+             a length"
+        );
+    }
+    if !spec.load.abort.is_empty() {
+        bail!("{ABORT} cannot be used with {PART}: each part would end by itself");
+    }
+    if spec.load.warmup.is_auto {
+        bail!(
+            "{PART} cannot be used with {WARMUP} auto: each part would end its own warm-up; give a \
+             length"
+        );
+    }
+    if spec.checks.prove_client {
+        bail!("{PART} cannot be used with {PROVE_CLIENT}, which repeats the whole load");
     }
     Ok(())
 }
@@ -143,20 +183,28 @@ fn check_grpc(spec: &RunSpec) -> Result<()> {
 /// makes requests of which some would be shed. The message has the remedy.
 fn check_open_loop(spec: &RunSpec) -> Result<()> {
     let load = &spec.load;
-    let given = [
-        (CONNECTIONS_MAX, load.connections.grows_to().is_some()),
-        (IN_FLIGHT, load.in_flight_max.is_some()),
-    ];
+    let first = load.connections.count();
+    let grows_to = load.connections.grows_to();
+    let given = [(CONNECTIONS_MAX, grows_to.is_some()), (IN_FLIGHT, load.in_flight_max.is_some())];
     let Some((setting, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
         return Ok(());
     };
     if spec.compat.is_some() {
         bail!("{setting} cannot be used in a run of wrk or wrk2, whose connections are fixed");
     }
-    if !load.is_open_loop() {
-        bail!("{setting} needs planned times, which a closed loop has not: give {RATE}");
+    match grows_to {
+        _ if load.is_open_loop() => {}
+        Some(most) => bail!(
+            "{CONNECTIONS_MAX} {first}..{most} needs a rate: a closed loop has no request that \
+             waits for a connection; add {RATE}, give {CONNECTIONS} one number, or use {STAGES} \
+             1m@c={first}..{most}"
+        ),
+        None => bail!(
+            "{IN_FLIGHT} needs a rate: a closed loop has no more requests in flight than \
+             connections; add {RATE}, or give their number by {CONNECTIONS}"
+        ),
     }
-    if load.connections.grows_to().is_some_and(|most| most <= load.connections.count()) {
+    if grows_to.is_some_and(|most| most <= first) {
         bail!(
             "the greatest number of connections ({CONNECTIONS_MAX}) is not above the number at the \
              start ({CONNECTIONS}): raise it, or leave it out"
@@ -243,8 +291,8 @@ fn check_signal_ends(spec: &RunSpec) -> Result<()> {
     if !spec.load.is_until_signal() {
         return Ok(());
     }
-    if spec.compat.is_some() || spec.part.is_some() {
-        bail!("a run of wrk or wrk2, or in parts, needs an end: give {DURATION} a length");
+    if spec.compat.is_some() {
+        bail!("a run of wrk or wrk2 needs an end: give {DURATION} a length");
     }
     if spec.checks.prove_client {
         bail!(
@@ -255,13 +303,30 @@ fn check_signal_ends(spec: &RunSpec) -> Result<()> {
     Ok(())
 }
 
+/// Checks that each condition can hold for as long as it must, unless the requests end the load.
+fn check_abort(spec: &RunSpec) -> Result<()> {
+    let conditions = spec.abort_conditions()?;
+    let is_once = spec.list.as_ref().is_some_and(|list| list.order == ListOrder::Once);
+    if spec.replay.is_some() || is_once {
+        return Ok(());
+    }
+    let Some(window_ns) = spec.load.length_ns() else { return Ok(()) };
+    match conditions.iter().find(|condition| condition.for_ns() > window_ns) {
+        Some(condition) => bail!(
+            "{ABORT} '{condition}' can never hold that long: the load lasts {}; shorten the time \
+             behind 'for', or raise {DURATION}",
+            exact_duration(window_ns)
+        ),
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use weir_result::{Arrivals, ConnectionLoad, DueTimes, Rate};
 
     use super::*;
 
-    /// Flags check these too, but a specification may come from a file.
     #[test]
     fn a_specification_has_a_useful_end() {
         let check = |change: fn(&mut RunSpec), part: &str| {
@@ -271,7 +336,7 @@ mod tests {
             assert!(error.as_ref().is_err_and(|text| text.contains(part)), "{part}: {error:?}");
         };
         check(|spec| spec.load.duration_ns = Some(0), "has one above 0");
-        check(|spec| spec.load.requests = Some(0), "has one above 0");
+        check(|spec| spec.load.requests = Some(0), "`load.requests` must be at least 1");
         check(
             |spec| {
                 spec.load.duration_ns = None;
@@ -289,7 +354,7 @@ mod tests {
         );
         check(
             |spec| spec.load.connections = ConnectionLoad::Growing { first: 10, most: 20 },
-            "`load.connections.most` needs planned times, which a closed loop has not",
+            "`load.connections.most` 10..20 needs a rate: a closed loop has no request that waits",
         );
         check(
             |spec| {

@@ -1,19 +1,16 @@
 //! The flags of expectations and of messages within responses.
 
-use anyhow::{Result, ensure};
 use clap::Args;
 use weir_result::MessageProtocol;
 use weir_runner::{ExpectSpec, MessageSpec};
-use weir_text::units::parse_bytes;
+
+use super::values::decoded_body;
 
 /// Heading of the flags of expectations.
 const HEADING: &str = "Request";
 
 /// Heading of the flags of messages within responses.
 const STREAMS: &str = "Streams";
-
-/// Greatest value of `--expect-max-body`.
-const BODY_MAX_BYTES: u64 = 1 << 30;
 
 /// The flags of expectations.
 #[derive(Debug, Args)]
@@ -40,7 +37,7 @@ pub(crate) struct ExpectArgs {
     #[arg(long, value_name = "CONDITIONS", help_heading = STREAMS)]
     goodput: Option<String>,
     /// Longest decoded body that an expectation reads
-    #[arg(long, value_name = "BYTES", value_parser = body_max, default_value = "8Mi")]
+    #[arg(long, value_name = "BYTES", value_parser = decoded_body, default_value = "8Mi")]
     expect_max_body: u64,
 }
 
@@ -60,10 +57,4 @@ impl ExpectArgs {
             only_given: false,
         }
     }
-}
-
-fn body_max(text: &str) -> Result<u64> {
-    let bytes = parse_bytes(text)?;
-    ensure!((1..=BODY_MAX_BYTES).contains(&bytes), "must lie between 1 byte and 1 GiB");
-    Ok(bytes)
 }

@@ -9,8 +9,7 @@ use weir_result::{
     parse_connection_stages, parse_curve, parse_stages,
 };
 use weir_runner::{SETTINGS_MAX_BYTES, read_text_input};
-use weir_text::units::{exact_duration, parse_duration_ns};
-use weir_verdict::AbortCondition;
+use weir_text::units::parse_duration_ns;
 
 use super::ArrivalsChoice;
 use super::connection_count::connections;
@@ -157,89 +156,22 @@ impl LoadArgs {
         self.rate.is_some() || matches!(self.stages, Some(Stages::Rates(_)))
     }
 
-    /// Checks that random arrivals have a rate, the end of the load, and that all parts of it have
-    /// the same plan and each has a worker.
+    /// Checks what a specification cannot express, as it has one value for several flags.
     pub(super) fn check(&self) -> Result<(), clap::Error> {
         if self.arrivals == ArrivalsChoice::Poisson && !self.is_open_loop() {
             return Err(wrong("--arrivals poisson needs a rate: give --rate or --stages"));
         }
-        self.check_limits()?;
-        self.check_abort()?;
+        if self.connections.is_some() && matches!(self.stages, Some(Stages::Connections(_))) {
+            return Err(wrong("--stages has the numbers of connections: leave -c out"));
+        }
         if self.is_until_signal() && self.requests.is_some() {
             return Err(wrong(
                 "-d 0 ends at a signal, and -n after a number of requests: leave one of them out",
             ));
         }
-        if self.is_until_signal() && self.part.is_some() {
-            return Err(wrong(
-                "--part cannot be used with -d 0: each part would end at its own signal; give a \
-                 length",
-            ));
-        }
-        let Some(part) = self.part else { return Ok(()) };
-        if !self.abort.is_empty() {
-            return Err(wrong("--abort cannot be used with --part: each part would end by itself"));
-        }
-        let Some(threads) = self.threads else {
-            return Err(wrong(
-                "--part needs --threads: the number over all parts, the same on each machine",
-            ));
-        };
-        let count = part.count();
-        if threads.min(self.spec().connections.count()) < count {
-            return Err(wrong(format!(
-                "--part: {count} parts need at least one thread and connection each: raise \
-                 --threads or --connections to {count} or more"
-            )));
-        }
-        if self.draws_seed() {
+        if self.part.is_some() && self.draws_seed() {
             return Err(wrong(
                 "--part needs --seed with random arrivals: the same on each machine",
-            ));
-        }
-        if self.warmup.is_some_and(|warmup| warmup.is_auto) {
-            return Err(wrong(
-                "--part cannot be used with --warmup auto: each part would end its own warm-up; \
-                 give a length",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Checks that each condition of --abort can hold for as long as it must.
-    fn check_abort(&self) -> Result<(), clap::Error> {
-        let Some(window_ns) = self.spec().length_ns() else { return Ok(()) };
-        let too_long = self.abort.iter().find(|text| {
-            text.parse::<AbortCondition>().is_ok_and(|condition| condition.for_ns() > window_ns)
-        });
-        match too_long {
-            Some(text) => Err(wrong(format!(
-                "--abort '{text}' can never hold that long: the load lasts {}; shorten the time \
-                 behind 'for', or raise -d",
-                exact_duration(window_ns)
-            ))),
-            None => Ok(()),
-        }
-    }
-
-    /// Checks that connections that grow, and a limit of requests in flight, have a rate.
-    fn check_limits(&self) -> Result<(), clap::Error> {
-        if self.is_open_loop() {
-            return Ok(());
-        }
-        if self.connections.is_some() && self.stages.is_some() {
-            return Err(wrong("--stages has the numbers of connections: leave -c out"));
-        }
-        if let Some(ConnectionLoad::Growing { first, most }) = self.connections {
-            return Err(wrong(format!(
-                "-c {first}..{most} needs a rate: a closed loop has no request that waits for a \
-                 connection; add -R, give -c one number, or use --stages 1m@c={first}..{most}"
-            )));
-        }
-        if self.in_flight.is_some() {
-            return Err(wrong(
-                "--in-flight needs a rate: a closed loop has no more requests in flight than \
-                 connections; add -R, or give their number by -c",
             ));
         }
         Ok(())

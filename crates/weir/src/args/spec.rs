@@ -143,6 +143,7 @@ impl SpecArgs {
         }
         self.list.check(&self.load, self.urls().len(), self.may_have_fields(), is_replay)?;
         self.watch.check()?;
+        self.spec([]).check_load().map_err(|error| wrong(error.to_string()))?;
         self.target.unix.as_deref().map_or(Ok(()), check_unix).map_err(wrong)
     }
 }

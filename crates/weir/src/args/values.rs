@@ -7,36 +7,38 @@ use anyhow::{Context, Result, ensure};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use weir_result::Part;
 use weir_result::Warmup;
+use weir_runner::limits::{self, NumberLimit};
 use weir_text::units::{parse_bytes, parse_count, parse_duration_ns, parse_number};
 use weir_verdict::AbortCondition;
 
 use crate::output::Output;
 
+/// Returns a value that a specification may have.
+fn within(limit: NumberLimit, value: u64) -> Result<u64> {
+    limit.check(value).map(|()| value).map_err(anyhow::Error::msg)
+}
+
+/// Parses the limit of a decoded body.
+pub(super) fn decoded_body(text: &str) -> Result<u64> {
+    within(limits::DECODED_BODY, parse_bytes(text)?)
+}
+
 pub(super) fn positive_long(text: &str) -> Result<u64> {
-    let count = parse_count(text)?;
-    ensure!(count > 0, "must be at least 1");
-    Ok(count)
+    within(limits::COUNT, parse_count(text)?)
 }
 
 pub(super) fn positive(text: &str) -> Result<u32> {
     u32::try_from(positive_long(text)?).ok().context("is too large")
 }
 
-/// Greatest number of threads. More is a duration: `-t 1m`, as of other tools.
-const THREADS_MAX: u32 = 65_536;
-
 /// Parses a number of threads.
 pub(super) fn threads(text: &str) -> Result<u32> {
-    let threads = positive(text)?;
-    ensure!(threads <= THREADS_MAX, "must be at most 65,536");
-    Ok(threads)
+    u32::try_from(within(limits::THREADS, parse_count(text)?)?).context("is too large")
 }
 
 /// Parses a number of requests in flight on one connection.
 pub(super) fn depth(text: &str) -> Result<u16> {
-    let depth = positive(text)?;
-    ensure!(depth <= 128, "must lie between 1 and 128");
-    Ok(depth as u16)
+    u16::try_from(within(limits::DEPTH, parse_count(text)?)?).context("is too large")
 }
 
 /// Checks a condition that ends a load.
@@ -61,9 +63,7 @@ pub(super) fn warmup(text: &str) -> Result<Warmup> {
 }
 
 pub(super) fn positive_duration(text: &str) -> Result<u64> {
-    let ns = parse_duration_ns(text)?;
-    ensure!(ns > 0, "must be longer than 0");
-    Ok(ns)
+    within(limits::SPAN, parse_duration_ns(text)?)
 }
 
 /// Parses and resolves the value of `--listen`: `ADDRESS:PORT`, or a port alone on the loopback
@@ -81,24 +81,14 @@ pub(crate) fn listen_address(text: &str) -> Result<SocketAddr> {
     })
 }
 
-/// Greatest flow-control window (RFC 9113 §6.9.1), in bytes.
-const WINDOW_BYTES_MAX: u32 = (1 << 31) - 1;
-
 /// Parses a flow-control window.
 pub(super) fn window(text: &str) -> Result<u32> {
-    let window = u32::try_from(parse_bytes(text)?).unwrap_or(0);
-    ensure!((1..=WINDOW_BYTES_MAX).contains(&window), "must lie between 1 and 2147483647");
-    Ok(window)
+    u32::try_from(within(limits::WINDOW, parse_bytes(text)?)?).context("is too large")
 }
-
-/// Greatest size of a table of header compression, in bytes.
-const TABLE_BYTES_MAX: u32 = 1 << 20;
 
 /// Parses the size of a table of header compression.
 pub(super) fn table(text: &str) -> Result<u32> {
-    let table = u32::try_from(parse_bytes(text)?).unwrap_or(u32::MAX);
-    ensure!(table <= TABLE_BYTES_MAX, "must be at most 1Mi");
-    Ok(table)
+    u32::try_from(within(limits::TABLE, parse_bytes(text)?)?).context("is too large")
 }
 
 /// Parses a confidence in percent, with or without the sign, to a share of 1.

@@ -98,9 +98,9 @@ fn parts_that_could_not_be_merged_are_refused() {
     let part = |words: &[&str], parts: &[&str]| {
         check_wrong(&[&["--part", "2/3"], words, &[NOWHERE]].concat(), parts);
     };
-    part(&[], &["--threads", "the same on each machine"]);
-    part(&["-t2", "-c9"], &["3 parts", "--threads"]);
-    part(&["-t9", "-c2"], &["3 parts", "--connections"]);
+    part(&[], &["--part needs -t", "the same on each machine"]);
+    part(&["-t2", "-c9"], &["3 parts", "raise -t or -c to 3"]);
+    part(&["-t9", "-c2"], &["3 parts", "raise -t or -c to 3"]);
     part(&["-t3", "-R9", "--arrivals", "poisson"], &["--part", "--seed"]);
     part(&["-t3", "--warmup", "auto"], &["--part", "--warmup auto"]);
     part(&["-t3", "--prove-client"], &["--part", "--prove-client"]);
