@@ -57,6 +57,7 @@ impl<L: Lane> Handler<L> {
     }
 
     /// Handles one event; returns the action to apply to the socket.
+    #[inline(always)]
     pub(crate) fn handle(&mut self, pool: &mut ConnectionPool, event: Event<&mut [u8]>) -> Action {
         let Event { conn, at, kind, .. } = event;
         pool.received_at = None;

@@ -28,6 +28,7 @@ impl Delays {
     }
 
     /// Returns a lower bound of the end of the next delay.
+    #[inline]
     pub(super) fn next(&self) -> Nanos {
         self.deadlines.next()
     }

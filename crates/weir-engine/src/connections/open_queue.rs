@@ -63,6 +63,7 @@ impl OpenQueue {
 
     /// Returns the time from which the next connection may be opened; [`Nanos::MAX`] if the queue
     /// is empty or the rate is not limited.
+    #[inline]
     pub(crate) fn next_at(&self) -> Nanos {
         match &self.pace {
             Some(pace) if !self.is_empty() => pace.next(),

@@ -14,8 +14,10 @@ pub(crate) struct Stamping {
     every: u32,
     /// Stamps requested on stamped connections.
     request: StampRequest,
-    /// Bits that are zero in the number of every stamped connection.
-    unstamped_bits: u32,
+    /// The number of a stamped connection has `bits` in these places; no connection has them if
+    /// none is stamped.
+    mask: u32,
+    bits: u32,
     transmitted_at: Vec<Option<Nanos>>,
     /// Sends since the last stream began, by stamped connection.
     sends: Vec<u32>,
@@ -39,7 +41,8 @@ impl Stamping {
         Stamping {
             every,
             request,
-            unstamped_bits: every.wrapping_sub(1),
+            mask: every.saturating_sub(1),
+            bits: u32::from(every == 0),
             transmitted_at: vec![None; stamped as usize],
             sends: vec![0; stamped as usize],
         }
@@ -53,7 +56,7 @@ impl Stamping {
     /// True if `conn` requests stamps.
     #[inline]
     pub(crate) fn covers(&self, conn: ConnId) -> bool {
-        conn.0 & self.unstamped_bits == 0 && self.every != 0
+        conn.0 & self.mask == self.bits
     }
 
     /// Returns the number of stamped connections.

@@ -93,7 +93,7 @@ impl SlotSource {
     /// True if due slots are shed: with `in_flight`, as many requests are in flight as allowed.
     #[inline(always)]
     pub(crate) fn sheds(&self, in_flight: u64) -> bool {
-        self.shed.is_limited && in_flight >= self.shed.in_flight_max
+        in_flight >= self.shed.in_flight_max
     }
 
     /// True if a request may be sent at `now`. If as many are in flight as allowed, the slots that

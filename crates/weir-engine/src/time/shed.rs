@@ -10,9 +10,7 @@ use super::schedule::Schedule;
 /// The slots that one worker has shed.
 #[derive(Debug)]
 pub(crate) struct ShedSlots {
-    /// True if requests in flight are limited.
-    pub(crate) is_limited: bool,
-    /// Requests in flight from which on due slots are shed, if they are limited.
+    /// Requests in flight from which on due slots are shed; [`u64::MAX`] for no limit.
     pub(crate) in_flight_max: u64,
     /// Set bits at the ranks of the slots that were shed.
     ranks: Vec<u64>,
@@ -25,7 +23,6 @@ impl ShedSlots {
     pub(crate) fn new(plan: &Plan, partition: Partition, schedule: Schedule) -> ShedSlots {
         let most = |all: u32| partition.share_of_requests(all.into());
         ShedSlots {
-            is_limited: plan.load.in_flight_max.is_some(),
             in_flight_max: plan.load.in_flight_max.map_or(u64::MAX, most),
             ranks: Vec::new(),
             schedule,
