@@ -305,10 +305,10 @@ impl Recorder {
     fn resolve(&mut self, exchange: &Exchange, outcome: Outcome, at: Nanos, times: u32) {
         let response_ns = at.since(exchange.intended_at);
         let service_ns = at.since(exchange.sent_at);
-        if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
-            if let Some(count) = self.status.get_mut(usize::from(response.status)) {
-                *count += u64::from(times);
-            }
+        if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome
+            && let Some(count) = self.status.get_mut(usize::from(response.status))
+        {
+            *count += u64::from(times);
         }
         if let Outcome::Ok(response) = outcome {
             self.counts.outcomes.ok += u64::from(times);
