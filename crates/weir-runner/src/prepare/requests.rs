@@ -99,14 +99,14 @@ impl RequestSet {
     ) -> Result<Planned<RequestSet>> {
         let RequestParts { url, headers, calls, body, expectations } = parts;
         let body = body.map(|body| content(spec, &body)).transpose()?;
-        let (body, mut inputs) = body.unzip();
+        let (body, inputs) = body.unzip();
+        let mut inputs = inputs.unwrap_or_default();
         let list = list.prepare(spec, url, (&headers, calls), body.as_deref(), expectations)?;
-        let inputs = inputs.get_or_insert_default();
         inputs.extend(list.inputs.iter().cloned());
         let (method, request) = list.first.clone();
         Ok(Planned {
             notes: list.notes().collect(),
-            inputs: std::mem::take(inputs),
+            inputs,
             secrets: FoundSecrets::of_values(list.secrets.clone()),
             value: RequestSet {
                 method,
