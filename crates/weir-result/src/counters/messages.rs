@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Slice;
 use crate::absent::is_default;
 use crate::histogram::Histogram;
 #[cfg(feature = "schema")]
@@ -160,9 +159,9 @@ impl GapDoubts {
 }
 
 impl MessageShare {
-    /// Returns the sum of the shares of slices; `None` if messages are not measured.
-    pub fn of_slices(slices: &[Slice]) -> Option<MessageShare> {
-        let mut shares = slices.iter().filter_map(|slice| slice.messages.as_ref());
+    /// Returns the sum of shares; `None` if there are none.
+    pub fn sum<'s>(shares: impl IntoIterator<Item = &'s MessageShare>) -> Option<MessageShare> {
+        let mut shares = shares.into_iter();
         let mut sum = shares.next()?.clone();
         shares.for_each(|share| sum.add(share));
         Some(sum)

@@ -1,5 +1,5 @@
-//! Counts that the results of any scope are made of: of a run, of a stage, of a name of its list, and
-//! of a name within a stage. Those of names, and of stages, add up to those of the run.
+//! Counts that the results of any scope are made of: of a run, of a stage, of a name of its list,
+//! and of a name within a stage. Those of names, and of stages, add up to those of the run.
 
 use std::collections::BTreeMap;
 

@@ -24,11 +24,11 @@ counters! {
     counter sent: u64 => rules::sum;
     /// Requests sent per second.
     stored sent_rps: f64;
-    /// Kind of bound of the rates of responses: `lower` if the client or the connections limited them, so that
-    /// the target's best rate is at least `least_rps`.
+    /// Kind of bound of the rates of responses: `lower` if the client or the connections limited
+    /// them, so that the target's best rate is at least `least_rps`.
     stored bound: Bound, #[serde(default)];
-    /// Lower bound of the target's best rate: the lower 95% end of `results.good_rps`; absent if `bound` is
-    /// `exact`.
+    /// Lower bound of the target's best rate: the lower 95% end of `results.good_rps`; absent if
+    /// `bound` is `exact`.
     stored least_rps: Option<f64>, #[serde(default, skip_serializing_if = "Option::is_none")];
     /// Bytes received inside the window, heads included.
     counter bytes_received: u64 => rules::sum;

@@ -120,8 +120,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Returns the time of a name of [`Results::TIMES`] or [`Latency::NAMES`]; `None` if the run has
-    /// none.
+    /// Returns the time of a name of [`Results::TIMES`] or [`Latency::NAMES`]; `None` if the run
+    /// has none.
     pub fn time(&self, name: &str) -> Option<&Metric> {
         self.results.time(name).or_else(|| self.latency.named(name))
     }

@@ -218,7 +218,7 @@ pub(super) fn counts_of(slices: &[Slice]) -> ResultCounts {
         completed: sum(|slice| slice.completed),
         good: sum(|slice| slice.good),
         response_time: ByOutcome { ok, censored, ..ByOutcome::default() },
-        messages: MessageShare::of_slices(slices),
+        messages: MessageShare::sum(slices.iter().filter_map(|slice| slice.messages.as_ref())),
         ..ResultCounts::default()
     }
 }

@@ -51,6 +51,7 @@ impl Recorder {
         let sent = self.really_sent();
         let capacity_ns = self.capacity.finish(timeline, end);
         let occupancy = Occupancy { capacity_ns, ..self.occupancy.finish(timeline, end) };
+        let messages = MessageShare::sum(slices.iter().filter_map(|of| of.messages.as_ref()));
         Measurements {
             results: ResultCounts {
                 planned,
@@ -61,7 +62,7 @@ impl Recorder {
                 good: self.counts.good,
                 response_time,
                 service_time,
-                messages: MessageShare::of_slices(&slices),
+                messages,
                 ..ResultCounts::default()
             },
             sent,
