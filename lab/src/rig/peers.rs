@@ -1,7 +1,7 @@
 //! Load generators: their names, places and versions. This module runs none of them.
 
 use std::path::PathBuf;
-use weir_result::{Document, Outcomes};
+use weir_result::Document;
 
 use anyhow::Result;
 use serde_json::Value;
@@ -261,6 +261,7 @@ fn sum(line: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use weir_result::Outcomes;
     use weir_result::document::PercentileValue;
 
     use super::*;

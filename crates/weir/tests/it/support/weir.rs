@@ -198,7 +198,7 @@ impl std::fmt::Display for Ran {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Ran { code, text, stderr, document } = self;
         write!(f, "exit {code}\n{text}{stderr}{:?}\n", document.connections)?;
-        write!(f, "{:?}\n", document.results.outcomes)?;
+        writeln!(f, "{:?}", document.results.outcomes)?;
         write!(f, "{:?}\n{:?}", document.accounting, document.phases)
     }
 }
