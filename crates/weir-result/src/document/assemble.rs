@@ -93,13 +93,15 @@ impl Unjudged {
 /// the run and of each name of its list.
 fn keep_both_times(measurements: &mut Measurements) {
     let is_empty = |time: &ByOutcome| time.ok.is_empty() && !time.has_failures();
-    let is_of_service = is_empty(&measurements.results.response_time);
-    let both = !is_of_service && !is_empty(&measurements.results.service_time);
+    let has_response = !is_empty(&measurements.results.response_time);
+    let has_service = !is_empty(&measurements.results.service_time);
+    if has_response && has_service {
+        return;
+    }
     for scope in std::iter::once(&mut measurements.results).chain(&mut measurements.names) {
-        match is_of_service {
-            true => scope.response_time = scope.service_time.clone(),
-            false if !both => scope.service_time = scope.response_time.clone(),
-            false => {}
+        match has_response {
+            true => scope.service_time = scope.response_time.clone(),
+            false => scope.response_time = scope.service_time.clone(),
         }
     }
 }
