@@ -7,7 +7,7 @@
 //! next, run beside the other tests. What computes has a lower priority than what waits. The output
 //! of what runs beside others follows when it is done.
 
-mod fuzz_lock;
+mod locks;
 mod steps;
 mod suites;
 
@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use crate::shell::{cargo, run};
+use crate::shell::{cargo, root, run};
 use crate::{plots, tidy};
 use steps::{Beside, Steps};
 use suites::Suite;
@@ -27,11 +27,9 @@ const EVERYTHING: [&str; 3] = ["--locked", "--workspace", "--all-features"];
 /// The published crates without their features, except those that the program cannot be without,
 /// and that of fleets, which is a feature. Their tests need them. (The engine without TLS too is
 /// what `cargo xtask instructions` builds.)
-const BARE: [&str; 9] = [
+const BARE: [&str; 7] = [
     "--locked",
     "--workspace",
-    "--exclude",
-    "lab",
     "--exclude",
     "xtask",
     "--exclude",
@@ -58,7 +56,7 @@ pub(crate) fn ci(is_quick: bool) -> Result<()> {
     let mut steps = Steps::default();
     steps.take("fmt", fmt);
     steps.take("tidy", tidy::tidy);
-    steps.take("fuzz/Cargo.lock", fuzz_lock::check);
+    steps.take("lock files", locks::check);
     match is_quick {
         true => quick(&mut steps),
         false => all(&mut steps),
@@ -122,7 +120,10 @@ fn quick(steps: &mut Steps) {
 }
 
 fn fmt() -> Result<()> {
-    run(&mut cargo(&["fmt", "--all", "--check"])?)
+    let root = root()?;
+    let check =
+        |workspace| run(cargo(&["fmt", "--all", "--check"])?.current_dir(root.join(workspace)));
+    [".", "lab", "fuzz"].into_iter().try_for_each(check)
 }
 
 fn clippy() -> Result<()> {

@@ -97,8 +97,33 @@ fn run(words: &[&str]) -> Result<()> {
     }
 }
 
-/// Runs a task of the laboratory.
+/// Runs a task of the laboratory, a workspace of its own, in its directory: there its settings are.
 fn lab(words: &[&str]) -> Result<()> {
-    let lab = ["run", "--quiet", "--locked", "--package", "lab", "--"];
-    shell::run(shell::cargo(&lab)?.args(words))
+    let mut cargo = shell::cargo(&["run", "--quiet", "--locked"])?;
+    cargo.args(lab_features(words)).arg("--").args(words);
+    shell::run(cargo.current_dir(shell::root()?.join("lab")))
+}
+
+/// Returns cargo's words for the optional parts of the laboratory that a task needs.
+fn lab_features(words: &[&str]) -> &'static [&'static str] {
+    let only = words.iter().skip_while(|word| **word != "--only").nth(1);
+    let wants_cluster = only.is_none_or(|cases| cases.split(',').any(|case| case == "V40"));
+    match words {
+        ["accuracy", ..] if wants_cluster => &["--features", "kubernetes"],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_control_plane_is_built_for_its_case() {
+        let has_cluster = |words: &[&str]| !lab_features(words).is_empty();
+        assert!(has_cluster(&["accuracy"]) && has_cluster(&["accuracy", "--only", "V5,V40"]));
+        for words in [&["accuracy", "--only", "V5"] as &[&str], &["bench"], &["interop"]] {
+            assert!(!has_cluster(words), "{words:?}");
+        }
+    }
 }
