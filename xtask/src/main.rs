@@ -10,12 +10,15 @@ mod ci;
 mod demo;
 mod dist;
 mod instructions;
+mod lint;
+mod nightly;
 mod npm;
 mod pages;
 mod plots;
 mod setup;
 mod sim;
 mod source;
+mod suites;
 mod tidy;
 mod touches;
 
@@ -27,8 +30,13 @@ use xtask::{guard, shell};
 const HELP: &str = "\
 cargo xtask <task>
 
-  ci [--quick]                everything a change must pass: fmt, tidy, clippy, docs, counts, tests;
-                              quick: fmt, tidy, clippy, unit tests and some simulations
+  ci [--quick]                everything a change must pass: fmt, tidy, clippy, tests, and the
+                              steps of `nightly` whose sources have changed; quick: fmt, tidy,
+                              clippy, unit tests and some simulations
+  nightly [--all] [--check] [--only STEP,…]
+                              steps that are long and seldom fail, if their sources have changed
+                              since they were green, or all; writes xtask/nightly.txt, or not:
+                              bare, docs, unsafe, instructions, lab, fuzz, engines
   lint                        clippy and rustdoc, whose warnings are errors
   tidy                        the rules of STYLE.md that a machine can check
   touches [REVISION]          files that a new study kind, live output, backend, flag or metric has
@@ -75,12 +83,13 @@ fn run(words: &[&str]) -> Result<()> {
     match words {
         ["ci"] => ci::ci(false),
         ["ci", "--quick"] => ci::ci(true),
-        ["lint"] => ci::lint(),
+        ["lint"] => lint::lint(),
         ["tidy"] => tidy::tidy(),
         ["touches"] => touches::touches(None),
         ["touches", revision] => touches::touches(Some(revision)),
         ["instructions", options @ ..] => instructions::instructions(options),
         ["sim", options @ ..] => sim::sim(options),
+        ["nightly", options @ ..] => nightly::nightly(options),
         ["demo"] => demo::demo(),
         ["dist", options @ ..] => dist::dist(options),
         ["pages"] => pages::pages(),
