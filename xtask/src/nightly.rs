@@ -24,7 +24,7 @@ struct RareStep {
 }
 
 /// All steps, the shortest first.
-const STEPS: [RareStep; 7] = [
+const STEPS: [RareStep; 9] = [
     // Clippy of the crates without their features.
     RareStep { name: "bare", sources: Sources { crates: &[], paths: &[] }, run: lint::bare },
     // Links between pages of documentation.
@@ -55,6 +55,28 @@ const STEPS: [RareStep; 7] = [
             ],
         },
         run: fuzz_targets,
+    },
+    // The HTML page in a browser, and exports in programs of others.
+    RareStep {
+        name: "pages",
+        sources: Sources { crates: &["weir-report"], paths: &["crates/weir-report/tests"] },
+        run: || rare_tests("weir-report it"),
+    },
+    // Agents in trouble, with a real bus.
+    RareStep {
+        name: "fleets",
+        sources: Sources {
+            crates: &["weir-fleet"],
+            paths: &[
+                "crates/weir/src/commands/agent.rs",
+                "crates/weir/src/commands/fleet.rs",
+                "crates/weir/src/fleet",
+                "crates/weir/src/fleet.rs",
+                "crates/weir/tests/it/rare",
+                "crates/weir/tests/it/support",
+            ],
+        },
+        run: || rare_tests("weir program"),
     },
     RareStep {
         name: "engines",
@@ -152,6 +174,14 @@ fn lab() -> Result<()> {
 fn fuzz_targets() -> Result<()> {
     let mut clippy = cargo(&["clippy", "--locked", "--", "-D", "warnings"])?;
     run(clippy.current_dir(root()?.join("fuzz")).env("CARGO_TARGET_DIR", target_dir()?))
+}
+
+/// Runs the rare tests of a suite.
+fn rare_tests(name: &str) -> Result<()> {
+    let target = name.rsplit(' ').next().unwrap_or(name);
+    let suites = suites::build(&EVERYTHING, &["--test", target])?;
+    let suite = suites.iter().find(|suite| suite.name == name);
+    run(&mut suite.with_context(|| format!("there are no tests {name}"))?.rare_command())
 }
 
 /// Runs the program's tests on the engines that their names do not choose.

@@ -14,6 +14,10 @@ use crate::shell::{cargo, output, show};
 /// assert nothing about speed.
 pub(crate) const PROGRAM: [&str; 2] = ["--test", "program"];
 
+/// Beginning of the names of tests that take long and seldom fail, in a module `rare` of
+/// `tests/it`: steps of `cargo xtask nightly`.
+const RARE: &str = "rare::";
+
 /// One executable of tests.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Suite {
@@ -25,11 +29,24 @@ pub(crate) struct Suite {
 }
 
 impl Suite {
-    /// Returns the command that runs all tests of the executable, as cargo would.
+    /// Returns the command that runs all tests but the rare ones, as cargo would.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(&self.executable);
-        command.current_dir(&self.directory).env("CARGO_MANIFEST_DIR", &self.directory);
+        let mut command = self.program();
+        command.args(["--skip", RARE]);
         command
+    }
+
+    /// Returns the command that runs the rare tests alone.
+    pub(crate) fn rare_command(&self) -> Command {
+        let mut command = self.program();
+        command.arg(RARE);
+        command
+    }
+
+    fn program(&self) -> Command {
+        let mut program = Command::new(&self.executable);
+        program.current_dir(&self.directory).env("CARGO_MANIFEST_DIR", &self.directory);
+        program
     }
 }
 

@@ -1,6 +1,7 @@
 //! Support for the tests: weir as a child process, servers that misbehave on request, and ways to
 //! wait for events without sleeping.
 
+pub(crate) mod agents;
 pub(crate) mod directory;
 pub(crate) mod locked_fleet;
 pub(crate) mod nats;
