@@ -10,7 +10,7 @@ mod stamps;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::lint::{self, EVERYTHING};
-use crate::shell::{cargo, root, run, target_dir};
+use crate::shell::{cargo, output, root, run, target_dir};
 use crate::{instructions, suites};
 use digest::digest;
 use sources::{Sources, members};
@@ -24,7 +24,7 @@ struct RareStep {
 }
 
 /// All steps, the shortest first.
-const STEPS: [RareStep; 9] = [
+const STEPS: [RareStep; 10] = [
     // Clippy of the crates without their features.
     RareStep { name: "bare", sources: Sources { crates: &[], paths: &[] }, run: lint::bare },
     // Links between pages of documentation.
@@ -60,7 +60,7 @@ const STEPS: [RareStep; 9] = [
     RareStep {
         name: "pages",
         sources: Sources { crates: &["weir-report"], paths: &["crates/weir-report/tests"] },
-        run: || rare_tests("weir-report it"),
+        run: || rare_tests("weir-report it", &["rare::"]),
     },
     // Agents in trouble, with a real bus.
     RareStep {
@@ -76,7 +76,21 @@ const STEPS: [RareStep; 9] = [
                 "crates/weir/tests/it/support",
             ],
         },
-        run: || rare_tests("weir program"),
+        run: || rare_tests("weir program", &["rare::", "--skip", "guides::", "--skip", "readme::"]),
+    },
+    // Commands on pages.
+    RareStep {
+        name: "commands",
+        sources: Sources {
+            crates: &["weir-load"],
+            paths: &[
+                "README.md",
+                "docs",
+                "crates/weir/tests/it/rare",
+                "crates/weir/tests/it/readme.rs",
+            ],
+        },
+        run: || rare_tests("weir program", &["readme::rare::", "rare::guides::"]),
     },
     RareStep {
         name: "engines",
@@ -176,12 +190,15 @@ fn fuzz_targets() -> Result<()> {
     run(clippy.current_dir(root()?.join("fuzz")).env("CARGO_TARGET_DIR", target_dir()?))
 }
 
-/// Runs the rare tests of a suite.
-fn rare_tests(name: &str) -> Result<()> {
+/// Runs those tests of a suite that the words select.
+fn rare_tests(name: &str, words: &[&str]) -> Result<()> {
     let target = name.rsplit(' ').next().unwrap_or(name);
     let suites = suites::build(&EVERYTHING, &["--test", target])?;
     let suite = suites.iter().find(|suite| suite.name == name);
-    run(&mut suite.with_context(|| format!("there are no tests {name}"))?.rare_command())
+    let suite = suite.with_context(|| format!("there are no tests {name}"))?;
+    let selected = output(suite.program().args(words).arg("--list"))?;
+    ensure!(selected.contains(": test"), "{name} has no test of {}", words.join(" "));
+    run(suite.program().args(words))
 }
 
 /// Runs the program's tests on the engines that their names do not choose.
@@ -195,6 +212,7 @@ fn other_engine() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::{File, Tree};
 
     #[test]
     fn every_step_covers_sources_that_are_there() {
@@ -218,6 +236,15 @@ mod tests {
             assert!(covers(covered), "{covered}");
         }
         assert!(!covers("crates/weir-report/src") && !covers("crates/weir-engine/tests"));
+    }
+
+    #[test]
+    fn suites_with_rare_tests_have_a_step() {
+        let tree = Tree::read(&root().expect("the root")).expect("the repository");
+        let rare = tree.rust().filter(|file| file.name() == "rare.rs");
+        let mut crates: Vec<&str> = rare.map(File::crate_name).collect();
+        crates.sort_unstable();
+        assert_eq!(crates, ["weir", "weir-report"]);
     }
 
     #[test]

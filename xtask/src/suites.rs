@@ -14,8 +14,8 @@ use crate::shell::{cargo, output, show};
 /// assert nothing about speed.
 pub(crate) const PROGRAM: [&str; 2] = ["--test", "program"];
 
-/// Beginning of the names of tests that take long and seldom fail, in a module `rare` of
-/// `tests/it`: steps of `cargo xtask nightly`.
+/// Part of the names of tests that take long and seldom fail, which a module `rare` gives them:
+/// steps of `cargo xtask nightly`.
 const RARE: &str = "rare::";
 
 /// One executable of tests.
@@ -36,14 +36,8 @@ impl Suite {
         command
     }
 
-    /// Returns the command that runs the rare tests alone.
-    pub(crate) fn rare_command(&self) -> Command {
-        let mut command = self.program();
-        command.arg(RARE);
-        command
-    }
-
-    fn program(&self) -> Command {
+    /// Returns the executable, which runs the tests whose names have a part that it is given.
+    pub(crate) fn program(&self) -> Command {
         let mut program = Command::new(&self.executable);
         program.current_dir(&self.directory).env("CARGO_MANIFEST_DIR", &self.directory);
         program

@@ -30,7 +30,6 @@ mod fleet;
 mod foreign;
 mod growing;
 mod grpc;
-mod guides;
 mod help;
 mod history;
 mod http2;

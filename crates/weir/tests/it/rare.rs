@@ -1,8 +1,9 @@
 //! Tests that take long and seldom fail: agents in trouble, and their rights, with a real
-//! nats-server and its real waits. weir-fleet tests its state machines in virtual time. A step of
-//! `cargo xtask nightly` runs these, by the name of this module.
+//! nats-server and its real waits, which weir-fleet's tests have in virtual time; and the commands
+//! of the guides. Steps of `cargo xtask nightly` run these, by the name of this module.
 
 mod fleet;
+mod guides;
 mod hostile_agents;
 mod identities;
 mod orders;
