@@ -21,7 +21,7 @@ use crate::{plots, tidy};
 use steps::{Beside, Steps};
 
 /// Number of the program's tests that run at a time: more than two CPUs, since they wait.
-const WAITING_THREADS: &str = "3";
+const WAITING_THREADS: &str = "6";
 
 /// Nice value of the steps beside them: a third of the share of a CPU, so that they end on a busy
 /// machine too.
@@ -58,7 +58,7 @@ fn all(steps: &mut Steps) {
     let beside: Vec<Beside> = waiting.iter().filter_map(start).collect();
     give_way();
     let rare = steps.start("nightly", || task(&["nightly", "--check"]));
-    let suites = steps.take("build tests", || suites::build(&EVERYTHING, &["--all-targets"]));
+    let suites = steps.take("build tests", || suites::build(&EVERYTHING, &["--tests"]));
     // Two at a time, since the last tests of a suite leave a CPU idle.
     let mut running = None;
     for suite in suites.iter().flatten().filter(|suite| !waiting.contains(suite)) {

@@ -33,13 +33,20 @@ pub(crate) fn lint() -> Result<()> {
     docs()
 }
 
+/// Checks what a build of the tests leaves out: examples, benchmarks, and the crates without their
+/// features.
+pub(crate) fn clippy_of_the_rest() -> Result<()> {
+    run(cargo(&["clippy", "--examples", "--benches"])?.args(EVERYTHING).args(DENY))?;
+    bare()
+}
+
 /// Checks all targets.
 pub(crate) fn clippy() -> Result<()> {
     run(cargo(&["clippy", "--all-targets"])?.args(EVERYTHING).args(DENY))
 }
 
 /// Checks the crates without their features.
-pub(crate) fn bare() -> Result<()> {
+fn bare() -> Result<()> {
     run(cargo(&["clippy"])?.args(BARE).args(DENY))
 }
 

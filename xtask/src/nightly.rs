@@ -25,8 +25,12 @@ struct RareStep {
 
 /// All steps, the shortest first.
 const STEPS: [RareStep; 10] = [
-    // Clippy of the crates without their features.
-    RareStep { name: "bare", sources: Sources { crates: &[], paths: &[] }, run: lint::bare },
+    // Examples, benchmarks, and the crates without their features.
+    RareStep {
+        name: "clippy",
+        sources: Sources { crates: &[], paths: &[] },
+        run: lint::clippy_of_the_rest,
+    },
     // Links between pages of documentation.
     RareStep { name: "docs", sources: Sources { crates: &[], paths: &[] }, run: lint::docs },
     RareStep {
@@ -250,9 +254,9 @@ mod tests {
     #[test]
     fn options_are_read() {
         let only = NightlyOptions::parse(&["--all", "--only", "docs,lab"]).expect("known steps");
-        assert!(only.is_all && !only.is_check && only.wants("lab") && !only.wants("bare"));
+        assert!(only.is_all && !only.is_check && only.wants("lab") && !only.wants("clippy"));
         let all = NightlyOptions::parse(&["--check"]).expect("an option");
-        assert!(all.is_check && all.wants("bare"));
+        assert!(all.is_check && all.wants("clippy"));
         for wrong in [&["--only"] as &[&str], &["--only", "none"], &["docs"]] {
             assert!(NightlyOptions::parse(wrong).is_err(), "{wrong:?}");
         }
