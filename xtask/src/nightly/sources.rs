@@ -24,7 +24,7 @@ const ALWAYS: [&str; 7] = [
 const APART: [&str; 2] = ["lab", "fuzz"];
 
 /// Parts of a crate that are built for those who use it.
-const PARTS: [&str; 4] = ["Cargo.toml", "src", "examples", "build.rs"];
+const PARTS: [&str; 5] = ["Cargo.toml", "src", "examples", "benches", "build.rs"];
 
 /// The covered sources of a step.
 #[derive(Debug)]
