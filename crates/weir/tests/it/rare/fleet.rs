@@ -43,7 +43,7 @@ fn a_killed_agent_is_named_and_the_others_go_on() {
     let text = output.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("was not heard any more"), "{output:?}");
     let document = document(&directory);
-    assert_eq!(document.accounting.ok, 600, "the other agent's half is complete");
+    assert_eq!(document.results.outcomes.ok, 600, "the other agent's half is complete");
     let fleet = document.fleet.expect("agents carried it out");
     let ends: Vec<AgentEnd> = fleet.agents.iter().map(|agent| agent.end).collect();
     assert_eq!(ends, [AgentEnd::Lost, AgentEnd::Planned]);
@@ -198,7 +198,7 @@ fn agents_for_one_run_wait_for_the_bus_and_end_after_it() {
         let ended = agent.wait();
         assert_eq!(ended.code(), 0, "{ended:?}");
     }
-    assert_eq!(document(&directory).accounting.ok, 100);
+    assert_eq!(document(&directory).results.outcomes.ok, 100);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_study_has_the_load_of_all_agents() {
     assert!(study.command.contains(&"--agents=2".to_owned()), "{:?}", study.command);
     let agents = |document: &Document| document.fleet.as_ref().map(|fleet| fleet.agents.len());
     let measured = |trial: &Trial| match &trial.outcome {
-        TrialOutcome::Measured(document) => (document.accounting.ok, agents(document)),
+        TrialOutcome::Measured(document) => (document.results.outcomes.ok, agents(document)),
         TrialOutcome::Failed { reason, .. } => panic!("{reason}"),
     };
     let trials: Vec<_> = study.trials.iter().map(measured).collect();
@@ -385,7 +385,7 @@ fn a_run_whose_coordinator_was_killed_is_reported_by_another() {
     let output = fleet(&["resume", run, "-o", &directory.file("run.json")]);
     assert_eq!(output.code(), 0, "{output:?}");
     let document = document(&directory);
-    assert_eq!((document.accounting.planned, document.accounting.ok), (400, 400));
+    assert_eq!((document.results.planned, document.results.outcomes.ok), (400, 400));
     assert_eq!(document.fleet.expect("agents carried it out").agents.len(), 2);
     let unknown = fleet(&["resume", "none"]);
     assert_eq!(unknown.code(), 2);
