@@ -27,6 +27,7 @@ mod faults;
 mod fleet;
 mod foreign;
 mod interop;
+#[cfg(feature = "kubernetes")]
 mod kubernetes;
 mod link;
 mod nats_versions;
@@ -78,6 +79,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V37", fleet::fleet),
     Case::new("V38", trouble::trouble),
     Case::new("V39", nats_versions::nats_versions),
+    #[cfg(feature = "kubernetes")]
     Case::new("V40", kubernetes::kubernetes),
     Case::new("V41", interop::sse),
     Case::new("V41-grpcio", interop::grpcio),

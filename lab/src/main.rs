@@ -11,6 +11,7 @@ mod picture;
 mod rig;
 mod statistics;
 
+use std::env;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -25,6 +26,8 @@ fn main() -> ExitCode {
 
 /// Runs a task; `cargo xtask` calls this program, and its help lists them.
 fn run(words: &[&str]) -> Result<()> {
+    // Cargo starts it in the directory of its workspace; paths are from the repository's root.
+    env::set_current_dir(shell::root()?)?;
     match words {
         ["accuracy", options @ ..] => measure(&ACCURACY, accuracy::CASES, options),
         ["bench", options @ ..] => measure(&PERFORMANCE, bench::CASES, options),

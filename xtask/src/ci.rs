@@ -1,50 +1,27 @@
 //! `cargo xtask ci`: everything that a change must pass, in one command.
 //!
-//! A clean build is most of the time, so nothing is built twice: the tests in one profile, and
-//! rustdoc with clippy's check artefacts. The program's tests, which mostly wait, are built first
-//! and run beside the other steps. So do the instruction counts, which do not depend on the load;
-//! they compute, so they begin after that build. Clippy and rustdoc, which go from one crate to the
-//! next, run beside the other tests. What computes has a lower priority than what waits. The output
-//! of what runs beside others follows when it is done.
+//! A clean build is most of the time, so nothing is built twice: clippy checks the tests while they
+//! are compiled. The program's tests, which mostly wait, are built first and run beside the other
+//! steps. What computes has a lower priority than what waits. Steps that are long and seldom fail
+//! are those of `cargo xtask nightly`, and run if their sources have changed since they were green.
+//! The output of what runs beside others follows when it is done.
 
-mod fuzz_lock;
+mod locks;
 mod steps;
-mod suites;
 
 use std::env;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use crate::shell::{cargo, run};
+use crate::lint::{self, EVERYTHING};
+use crate::shell::{cargo, root, run};
+use crate::suites::{self, Suite};
 use crate::{plots, tidy};
 use steps::{Beside, Steps};
-use suites::Suite;
 
-/// All crates with all their features, at the versions of Cargo.lock.
-const EVERYTHING: [&str; 3] = ["--locked", "--workspace", "--all-features"];
-
-/// The published crates without their features, except those that the program cannot be without,
-/// and that of fleets, which is a feature. Their tests need them. (The engine without TLS too is
-/// what `cargo xtask instructions` builds.)
-const BARE: [&str; 9] = [
-    "--locked",
-    "--workspace",
-    "--exclude",
-    "lab",
-    "--exclude",
-    "xtask",
-    "--exclude",
-    "weir-fleet",
-    "--no-default-features",
-];
-
-/// The tests of the program, which mostly wait for servers, timeouts and the ends of runs. They
-/// assert nothing about speed.
-const WAITING: [&str; 2] = ["--test", "program"];
-
-/// Number of them that run at a time: more than two CPUs, since they wait.
-const WAITING_THREADS: &str = "3";
+/// Number of the program's tests that run at a time: more than two CPUs, since they wait.
+const WAITING_THREADS: &str = "6";
 
 /// Nice value of the steps beside them: a third of the share of a CPU, so that they end on a busy
 /// machine too.
@@ -58,7 +35,7 @@ pub(crate) fn ci(is_quick: bool) -> Result<()> {
     let mut steps = Steps::default();
     steps.take("fmt", fmt);
     steps.take("tidy", tidy::tidy);
-    steps.take("fuzz/Cargo.lock", fuzz_lock::check);
+    steps.take("lock files", locks::check);
     match is_quick {
         true => quick(&mut steps),
         false => all(&mut steps),
@@ -70,7 +47,7 @@ pub(crate) fn ci(is_quick: bool) -> Result<()> {
 fn all(steps: &mut Steps) {
     // Here and not in `dist`: it takes a second, once setup has installed the packages.
     steps.take("plots", plots::check);
-    let waiting = steps.take("build program", || suites::build(&EVERYTHING, &WAITING));
+    let waiting = steps.take("build program", || suites::build(&EVERYTHING, &suites::PROGRAM));
     let waiting = waiting.unwrap_or_default();
     let command = |suite: &Suite| {
         let mut command = suite.command();
@@ -80,9 +57,8 @@ fn all(steps: &mut Steps) {
     let start = |suite: &Suite| steps.start(&suite.name, || Ok(command(suite)));
     let beside: Vec<Beside> = waiting.iter().filter_map(start).collect();
     give_way();
-    let counts = steps.start("instructions", || task("instructions"));
+    let rare = steps.start("nightly", || task(&["nightly", "--check"]));
     let suites = steps.take("build tests", || suites::build(&EVERYTHING, &["--tests"]));
-    let lints = steps.start("lint", || task("lint"));
     // Two at a time, since the last tests of a suite leave a CPU idle.
     let mut running = None;
     for suite in suites.iter().flatten().filter(|suite| !waiting.contains(suite)) {
@@ -90,9 +66,9 @@ fn all(steps: &mut Steps) {
         running.into_iter().for_each(|suite| steps.finish(suite));
         running = next;
     }
-    let rest = running.into_iter().chain(counts).chain(lints).chain(beside);
+    let rest = running.into_iter().chain(beside).chain(rare);
     rest.for_each(|beside| steps.finish(beside));
-    steps.take("doc tests", || run(cargo(&["test", "--doc", "--quiet"])?.args(EVERYTHING)));
+    steps.take("doc tests", doc_tests);
 }
 
 /// Lowers the priority of all steps from here on: those that were started wait more than they
@@ -105,15 +81,9 @@ fn give_way() {
     renice.status().ok();
 }
 
-/// Clippy and rustdoc, whose warnings are errors.
-pub(crate) fn lint() -> Result<()> {
-    clippy()?;
-    docs()
-}
-
 /// The rest of `--quick`, which takes a minute or two after a change.
 fn quick(steps: &mut Steps) {
-    steps.take("clippy", clippy);
+    steps.take("clippy", lint::clippy);
     // With the features of the whole workspace, or much would be built once more.
     let fast = ["--lib", "--bins", "--test", "simulated"];
     for suite in steps.take("build", || suites::build(&EVERYTHING, &fast)).unwrap_or_default() {
@@ -122,23 +92,21 @@ fn quick(steps: &mut Steps) {
 }
 
 fn fmt() -> Result<()> {
-    run(&mut cargo(&["fmt", "--all", "--check"])?)
+    let root = root()?;
+    let check =
+        |workspace| run(cargo(&["fmt", "--all", "--check"])?.current_dir(root.join(workspace)));
+    [".", "lab", "fuzz"].into_iter().try_for_each(check)
 }
 
-fn clippy() -> Result<()> {
-    let lints = ["--all-targets", "--", "-D", "warnings"];
-    run(cargo(&["clippy"])?.args(EVERYTHING).args(lints))?;
-    run(cargo(&["clippy"])?.args(BARE).args(&lints[1..]))
-}
-
-fn docs() -> Result<()> {
-    let pages = ["--no-deps", "--document-private-items"];
-    run(cargo(&["doc"])?.args(EVERYTHING).args(pages).env("RUSTDOCFLAGS", "-D warnings"))
+/// Tests the examples on pages of documentation, with the libraries that are there.
+fn doc_tests() -> Result<()> {
+    let mut test = cargo(&["test", "--doc", "--quiet"])?;
+    run(lint::while_compiling(test.args(EVERYTHING))?)
 }
 
 /// Returns the command of another task.
-fn task(name: &str) -> Result<Command> {
+fn task(words: &[&str]) -> Result<Command> {
     let mut command = Command::new(env::current_exe().context("failed to find this program")?);
-    command.arg(name);
+    command.args(words);
     Ok(command)
 }

@@ -10,12 +10,15 @@ mod ci;
 mod demo;
 mod dist;
 mod instructions;
+mod lint;
+mod nightly;
 mod npm;
 mod pages;
 mod plots;
 mod setup;
 mod sim;
 mod source;
+mod suites;
 mod tidy;
 mod touches;
 
@@ -27,8 +30,14 @@ use xtask::{guard, shell};
 const HELP: &str = "\
 cargo xtask <task>
 
-  ci [--quick]                everything a change must pass: fmt, tidy, clippy, docs, counts, tests;
-                              quick: fmt, tidy, clippy, unit tests and some simulations
+  ci [--quick]                everything a change must pass: fmt, tidy, clippy, tests, and the
+                              steps of `nightly` whose sources have changed; quick: fmt, tidy,
+                              clippy, unit tests and some simulations
+  nightly [--all] [--check] [--only STEP,…]
+                              steps that are long and seldom fail, if their sources have changed
+                              since they were green, or all; writes xtask/nightly.txt, or not:
+                              clippy, docs, unsafe, instructions, lab, fuzz, pages,
+                              fleets, commands, engines
   lint                        clippy and rustdoc, whose warnings are errors
   tidy                        the rules of STYLE.md that a machine can check
   touches [REVISION]          files that a new study kind, live output, backend, flag or metric has
@@ -75,12 +84,13 @@ fn run(words: &[&str]) -> Result<()> {
     match words {
         ["ci"] => ci::ci(false),
         ["ci", "--quick"] => ci::ci(true),
-        ["lint"] => ci::lint(),
+        ["lint"] => lint::lint(),
         ["tidy"] => tidy::tidy(),
         ["touches"] => touches::touches(None),
         ["touches", revision] => touches::touches(Some(revision)),
         ["instructions", options @ ..] => instructions::instructions(options),
         ["sim", options @ ..] => sim::sim(options),
+        ["nightly", options @ ..] => nightly::nightly(options),
         ["demo"] => demo::demo(),
         ["dist", options @ ..] => dist::dist(options),
         ["pages"] => pages::pages(),
@@ -97,8 +107,33 @@ fn run(words: &[&str]) -> Result<()> {
     }
 }
 
-/// Runs a task of the laboratory.
+/// Runs a task of the laboratory, a workspace of its own, in its directory: there its settings are.
 fn lab(words: &[&str]) -> Result<()> {
-    let lab = ["run", "--quiet", "--locked", "--package", "lab", "--"];
-    shell::run(shell::cargo(&lab)?.args(words))
+    let mut cargo = shell::cargo(&["run", "--quiet", "--locked"])?;
+    cargo.args(lab_features(words)).arg("--").args(words);
+    shell::run(cargo.current_dir(shell::root()?.join("lab")))
+}
+
+/// Returns cargo's words for the optional parts of the laboratory that a task needs.
+fn lab_features(words: &[&str]) -> &'static [&'static str] {
+    let only = words.iter().skip_while(|word| **word != "--only").nth(1);
+    let wants_cluster = only.is_none_or(|cases| cases.split(',').any(|case| case == "V40"));
+    match words {
+        ["accuracy", ..] if wants_cluster => &["--features", "kubernetes"],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_control_plane_is_built_for_its_case() {
+        let has_cluster = |words: &[&str]| !lab_features(words).is_empty();
+        assert!(has_cluster(&["accuracy"]) && has_cluster(&["accuracy", "--only", "V5,V40"]));
+        for words in [&["accuracy", "--only", "V5"] as &[&str], &["bench"], &["interop"]] {
+            assert!(!has_cluster(words), "{words:?}");
+        }
+    }
 }

@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn tasks_import_nothing_of_ours_and_the_lab_the_document() {
         check_file("lab/Cargo.toml", "[dependencies]\nweir-result.workspace = true\n", &[]);
-        check_file("lab/Cargo.toml", "[dependencies]\nxtask.workspace = true\n", &[]);
+        check_file("lab/Cargo.toml", "[dependencies]\nxtask = { path = \"x\" }\n", &[]);
         check_file("lab/Cargo.toml", "[dependencies]\nweir-engine.workspace = true\n", &[2]);
         for name in ["weir-result", "lab"] {
             let manifest = format!("[dependencies]\n{name}.workspace = true\n");

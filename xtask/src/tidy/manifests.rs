@@ -1,4 +1,5 @@
 //! Rules for manifests: versions in one place, each with its reason, and lints for every crate.
+//! Workspaces of their own repeat both.
 
 use super::finding::Finding;
 use crate::source::{File, Tree};
@@ -6,16 +7,20 @@ use crate::source::{File, Tree};
 /// Path of the manifest that holds every version.
 const WORKSPACE: &str = "Cargo.toml";
 
+/// Manifests of workspaces that are built when they are used.
+const APART: [&str; 2] = [FUZZ, "lab/Cargo.toml"];
+
+/// The fuzz targets are what a macro makes of them, which no lint is for.
+const FUZZ: &str = "fuzz/Cargo.toml";
+
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let workspace = tree.file(WORKSPACE).map_or("", |file| &file.text);
     let mut findings = Vec::new();
     for file in tree.files.iter().filter(|file| file.name() == "Cargo.toml") {
-        // The fuzz targets are a separate workspace, since they need another compiler.
-        if file.path.starts_with("fuzz/") {
-            continue;
-        }
-        findings.extend(dependencies(&file.text).iter().filter_map(|of| wrong(file, of)));
-        if file.path != WORKSPACE {
-            findings.extend(unlinted(file));
+        let found = dependencies(&file.text);
+        findings.extend(found.iter().filter_map(|of| wrong(file, of, workspace)));
+        if file.path != WORKSPACE && file.path != FUZZ {
+            findings.extend(unlinted(file, workspace));
         }
     }
     findings
@@ -93,26 +98,53 @@ fn split_comment(line: &str) -> (&str, Option<&str>) {
     (line.trim(), None)
 }
 
-/// Finds a dependency of the workspace without a reason, or one of a crate with its own version.
-fn wrong(file: &File, of: &Dependency<'_>) -> Option<Finding> {
+/// Finds a dependency of a workspace without a reason, one of a crate with its own version, or one
+/// that has another version than in the workspace of the crates.
+fn wrong(file: &File, of: &Dependency<'_>, workspace: &str) -> Option<Finding> {
     let name = of.name;
-    let (is_right, rule, advice) = if file.path == WORKSPACE {
-        let is_ours = of.source.contains("path =");
-        let is_right = is_ours || of.comment.is_some_and(|reason| !reason.is_empty());
-        let advice = format!("say why `{name}` is here, in a comment behind it");
-        (is_right, "dependency-reason", advice)
-    } else {
-        let is_right = of.source.contains("workspace = true");
+    let finding = |rule, advice| Some(Finding::new(&file.path, of.line, rule, advice));
+    let is_apart = APART.contains(&file.path.as_str());
+    if file.path != WORKSPACE && !is_apart {
         let advice = format!("write `{name}.workspace = true`; versions stand in {WORKSPACE}");
-        (is_right, "dependency-version", advice)
-    };
-    (!is_right).then(|| Finding::new(&file.path, of.line, rule, advice))
+        return finding("dependency-version", advice)
+            .filter(|_| !of.source.contains("workspace = true"));
+    }
+    let is_ours = of.source.contains("path =");
+    if !is_ours && of.comment.is_none_or(str::is_empty) {
+        let advice = format!("say why `{name}` is here, in a comment behind it");
+        return finding("dependency-reason", advice);
+    }
+    let known = dependencies(workspace).into_iter().find(|known| known.name == name)?;
+    let wanted = version(known.source)?;
+    let is_other = !is_ours && version(of.source) != Some(wanted);
+    let advice = format!("`{name}` has the version {wanted} in {WORKSPACE}");
+    finding("dependency-version", advice).filter(|_| is_apart && is_other)
 }
 
-fn unlinted(file: &File) -> Option<Finding> {
-    let advice = "add `[lints]` with `workspace = true`";
-    (!file.text.contains("[lints]\nworkspace = true"))
-        .then(|| Finding::new(&file.path, 1, "lints", advice))
+/// Returns the version of a dependency, which is the first quoted text.
+fn version(source: &str) -> Option<&str> {
+    source.split('"').nth(1)
+}
+
+/// Finds a crate that has not the workspace's lints.
+fn unlinted(file: &File, workspace: &str) -> Option<Finding> {
+    let is_like = |table: &str| {
+        let own = table_lines(&file.text, table);
+        own.is_some() && own == table_lines(workspace, &format!("workspace.{table}"))
+    };
+    let has_lints = match APART.contains(&file.path.as_str()) {
+        true => is_like("lints.rust") && is_like("lints.clippy"),
+        false => file.text.contains("[lints]\nworkspace = true"),
+    };
+    let advice = "add `[lints]` with `workspace = true`; another workspace repeats the lints";
+    (!has_lints).then(|| Finding::new(&file.path, 1, "lints", advice))
+}
+
+/// Returns the lines of a table of a manifest.
+fn table_lines<'m>(manifest: &'m str, table: &str) -> Option<Vec<&'m str>> {
+    let (_, rest) = manifest.split_once(&format!("\n[{table}]\n"))?;
+    let lines = rest.lines().take_while(|line| !line.starts_with('['));
+    Some(lines.filter(|line| !line.is_empty()).collect())
 }
 
 #[cfg(test)]
@@ -168,6 +200,23 @@ workspace = true
         let versioned = format!("[dependencies]\na = \"1\"\n{LINTS}");
         check_manifest(path, &versioned, &[("dependency-version", 2)]);
         check_manifest(path, "[package]\n", &[("lints", 1)]);
-        check_manifest("fuzz/Cargo.toml", "[dependencies]\na = \"1\"\n", &[]);
+    }
+
+    #[test]
+    fn another_workspace_has_the_same_versions_and_lints() {
+        let tables = "\n[workspace.lints.rust]\na = 1\n\n[workspace.lints.clippy]\nb = 2\n";
+        let root = format!("[workspace.dependencies]\na = \"1\" # why\n{tables}");
+        let check_apart = |path, text: &str, expected: &[(&str, usize)]| {
+            let found = check(&Tree::of(&[(WORKSPACE, &root), (path, text)]));
+            let found: Vec<_> = found.iter().map(|f| (f.rule, f.line)).collect();
+            assert_eq!(found, expected, "in {text}");
+        };
+        check_apart(FUZZ, "[dependencies]\na = { version = \"1\" } # why\n", &[]);
+        check_apart(FUZZ, "[dependencies]\na = \"1\"\n", &[("dependency-reason", 2)]);
+        let other = "[dependencies]\na = \"2\" # why\n";
+        check_apart(FUZZ, other, &[("dependency-version", 2)]);
+        let lints = tables.replace("workspace.", "");
+        check_apart("lab/Cargo.toml", &lints, &[]);
+        check_apart("lab/Cargo.toml", &lints.replace("b = 2", "b = 3"), &[("lints", 1)]);
     }
 }

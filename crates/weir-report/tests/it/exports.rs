@@ -11,8 +11,7 @@ use weir_result::histogram::lowest_in;
 use weir_result::study::Answer;
 use weir_result::{ByOutcome, Document, Note, Outcomes};
 
-use crate::fixture::{Fixture, MS, S, fine, listed};
-use crate::page::with_series;
+use crate::fixture::{Fixture, MS, S, fine, listed, with_series};
 use crate::studies::compared;
 use crate::text::golden_bytes;
 

@@ -253,17 +253,6 @@ fn words_of(command: &str) -> Vec<String> {
     words
 }
 
-#[test]
-fn the_commands_of_the_pages_work() {
-    let servers = Servers::start();
-    let commands: Vec<String> = pages().iter().flat_map(|page| commands(page)).collect();
-    assert!(commands.len() >= 60, "{commands:#?}");
-    assert!(commands.iter().all(|command| command.starts_with("weir ")), "{commands:#?}");
-    // Commands of several pages read this document.
-    servers.run("weir -o run.json http://localhost:8080/");
-    commands.iter().for_each(|command| servers.run(command));
-}
-
 /// From nothing to a page, a verdict of two servers and a check for CI.
 #[test]
 fn the_first_five_examples_of_the_help_work() {
@@ -299,4 +288,20 @@ fn the_picture_has_the_shape_of_a_report() {
 fn words_are_those_of_a_shell() {
     let words = words_of("weir -H 'A: b c'  -n 3");
     assert_eq!(words, ["weir", "-H", "A: b c", "-n", "3"]);
+}
+
+/// A step of `cargo xtask nightly`, by its name.
+mod rare {
+    use super::*;
+
+    #[test]
+    fn the_commands_of_the_pages_work() {
+        let servers = Servers::start();
+        let commands: Vec<String> = pages().iter().flat_map(|page| commands(page)).collect();
+        assert!(commands.len() >= 60, "{commands:#?}");
+        assert!(commands.iter().all(|command| command.starts_with("weir ")), "{commands:#?}");
+        // Commands of several pages read this document.
+        servers.run("weir -o run.json http://localhost:8080/");
+        commands.iter().for_each(|command| servers.run(command));
+    }
 }

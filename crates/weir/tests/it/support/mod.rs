@@ -1,6 +1,7 @@
 //! Support for the tests: weir as a child process, servers that misbehave on request, and ways to
 //! wait for events without sleeping.
 
+pub(crate) mod agents;
 pub(crate) mod directory;
 pub(crate) mod locked_fleet;
 pub(crate) mod nats;
@@ -19,8 +20,8 @@ pub(crate) mod wrk_report;
 /// The I/O engines, as `--io` names them.
 const ENGINES: [&str; 2] = ["epoll", "uring"];
 
-/// Set to `both`, each test runs on each engine.
-const BOTH: &str = "WEIR_TEST_ENGINES";
+/// Set to `other`, each test runs on the engine that its name does not choose.
+const CHOICE: &str = "WEIR_TEST_ENGINES";
 
 /// Runs `test` on an I/O engine that the test's name decides, so that about half of the tests run
 /// on each: both keep the contract that the suite of weir-io checks. Some kernels have no io_uring,
@@ -28,16 +29,12 @@ const BOTH: &str = "WEIR_TEST_ENGINES";
 pub(crate) fn on_an_engine(test: impl Fn(&str)) {
     let thread = std::thread::current();
     let sum: usize = thread.name().unwrap_or_default().bytes().map(usize::from).sum();
-    let mut engines = vec![ENGINES[sum % ENGINES.len()]];
-    if std::env::var_os(BOTH).is_some_and(|value| value == "both") {
-        engines = ENGINES.to_vec();
-    }
+    let is_other = std::env::var_os(CHOICE).is_some_and(|value| value == "other");
+    let mut engine = ENGINES[(sum + usize::from(is_other)) % ENGINES.len()];
     if let Err(error) = weir_io::Engine::Uring.probe() {
         eprintln!("not on io_uring: {error}");
-        engines = vec!["epoll"];
+        engine = "epoll";
     }
-    for engine in engines {
-        eprintln!("--io {engine}");
-        test(engine);
-    }
+    eprintln!("--io {engine}");
+    test(engine);
 }

@@ -11,11 +11,11 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use weir_report::view::Report;
 use weir_report::{TextOptions, html};
-use weir_result::document::{CommandSection, Point, SeriesEntry, SeriesPhase, ServerSection};
+use weir_result::document::{CommandSection, Point, ServerSection};
 use weir_result::{Document, ErrorKind};
 
-use crate::fixture::{Fixture, MS, S, fine, inflated, listed, renewing};
-use crate::readers::tools;
+use super::readers::tools;
+use crate::fixture::{Fixture, MS, S, fine, inflated, listed, renewing, with_series};
 use crate::studies;
 
 /// Collects errors, refused loads and changes by text from outside.
@@ -241,20 +241,6 @@ fn pixels(picture: &Path) -> (usize, Vec<[u8; 3]>) {
     let channels = frame.color_type.samples();
     let pixels = buffer[..frame.buffer_size()].chunks_exact(channels);
     (frame.width as usize, pixels.map(|p| [p[0], p[1], p[2]]).collect())
-}
-
-/// Returns a series of `count` intervals of `length_s` like the only one of the document.
-pub(crate) fn with_series(mut document: Document, count: u32, length_s: f64) -> Document {
-    let one = document.series.pop().expect("an interval");
-    let entry = |index: u32| SeriesEntry {
-        phase: if index < 2 { SeriesPhase::Warmup } else { SeriesPhase::Measured },
-        start_s: (f64::from(index) - 2.0) * length_s,
-        length_s,
-        in_flight: u64::from(index % 7),
-        ..one.clone()
-    };
-    document.series = (0..count).map(entry).collect();
-    document
 }
 
 /// Fails unless the page is free of errors, requests and violations, a keyboard reaches every

@@ -1,5 +1,5 @@
-//! `fuzz/Cargo.lock`, which no build of the workspace reads: it must have the dependencies that the
-//! crates of the workspace have, or fuzzing begins with another version of each package.
+//! The lock files of the other workspaces, which `cargo xtask ci` does not build: they must have
+//! the dependencies that the crates have, or the next build there begins with a change of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,14 +12,19 @@ use crate::shell::{cargo, host, output, root};
 /// Names of the dependencies of each package.
 type Edges<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
-/// Compares the dependencies in the lock file with the workspace's. Cargo could do it with
-/// `--locked` in `fuzz/`, but not in a new clone without a network: no build has fetched what only
-/// fuzzing needs.
+/// Checks the lock files of the laboratory and of the fuzz targets.
 pub(super) fn check() -> Result<()> {
-    let lock = fs::read_to_string(root()?.join("fuzz/Cargo.lock"))?;
     let words = ["metadata", "--locked", "--format-version=1", "--filter-platform"];
-    let metadata = output(cargo(&words)?.arg(host()?))?;
-    let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata is no JSON")?;
+    let metadata = |directory: &str| {
+        let directory = root()?.join(directory);
+        output(cargo(&words)?.arg(host()?).current_dir(directory))
+    };
+    metadata("lab").context("lab/Cargo.lock is stale: run `cargo metadata` in lab/")?;
+    let metadata: Value =
+        serde_json::from_str(&metadata(".")?).context("cargo metadata is no JSON")?;
+    // Cargo could compare these too, but not in a new clone without a network: no build has fetched
+    // what only fuzzing needs.
+    let lock = fs::read_to_string(root()?.join("fuzz/Cargo.lock"))?;
     let stale = stale(&locked(&lock), &built(&metadata));
     ensure!(
         stale.is_empty(),

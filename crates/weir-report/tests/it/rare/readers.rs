@@ -10,8 +10,7 @@ use weir_result::document::{SeriesEntry, SeriesPhase};
 use weir_result::{Document, Plan, RawRow};
 
 use crate::exports::export;
-use crate::fixture::{Fixture, MS, fine};
-use crate::page::with_series;
+use crate::fixture::{Fixture, MS, fine, with_series};
 
 const READERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/readers");
 

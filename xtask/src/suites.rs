@@ -7,37 +7,54 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use crate::lint;
 use crate::shell::{cargo, output, show};
+
+/// The tests of the program, which mostly wait for servers, timeouts and the ends of runs. They
+/// assert nothing about speed.
+pub(crate) const PROGRAM: [&str; 2] = ["--test", "program"];
+
+/// Part of the names of tests that take long and seldom fail, which a module `rare` gives them:
+/// steps of `cargo xtask nightly`.
+const RARE: &str = "rare::";
 
 /// One executable of tests.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Suite {
+pub(crate) struct Suite {
     /// Crate and target, as in `weir-http it`; of unit tests, crate and kind: `weir-http lib`.
-    pub(super) name: String,
+    pub(crate) name: String,
     executable: PathBuf,
     /// Directory of the crate, in which cargo runs its tests.
     directory: PathBuf,
 }
 
 impl Suite {
-    /// Returns the command that runs all tests of the executable, as cargo would.
-    pub(super) fn command(&self) -> Command {
-        let mut command = Command::new(&self.executable);
-        command.current_dir(&self.directory).env("CARGO_MANIFEST_DIR", &self.directory);
+    /// Returns the command that runs all tests but the rare ones, as cargo would.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = self.program();
+        command.args(["--skip", RARE]);
         command
+    }
+
+    /// Returns the executable, which runs the tests whose names have a part that it is given.
+    pub(crate) fn program(&self) -> Command {
+        let mut program = Command::new(&self.executable);
+        program.current_dir(&self.directory).env("CARGO_MANIFEST_DIR", &self.directory);
+        program
     }
 }
 
-/// Builds the tests of `packages` that `targets` selects, and returns their executables.
+/// Builds the tests of `packages` that `targets` selects, checks their sources with clippy, and
+/// returns the executables.
 ///
 /// # Errors
-/// If the build fails or has no tests.
-pub(super) fn build(packages: &[&str], targets: &[&str]) -> Result<Vec<Suite>> {
+/// If the build fails, clippy warns, or there are no tests.
+pub(crate) fn build(packages: &[&str], targets: &[&str]) -> Result<Vec<Suite>> {
     let mut command = cargo(&["test", "--no-run", "--message-format=json-render-diagnostics"])?;
     command.args(packages).args(targets);
     let shown = show(&command);
     eprintln!("$ {shown}");
-    let messages = output(&mut command)?;
+    let messages = output(lint::while_compiling(&mut command)?)?;
     let suites = messages.lines().filter_map(|line| suite(line).transpose());
     let suites = suites.collect::<Result<Vec<Suite>>>()?;
     ensure!(!suites.is_empty(), "`{shown}` has built no tests");
@@ -60,6 +77,9 @@ fn suite(message: &str) -> Result<Option<Suite>> {
     };
     let directory = manifest.parent().context("a manifest is in a directory")?;
     let package = directory.file_name().context("a crate has a name")?.to_string_lossy();
+    if kind == "bench" {
+        return Ok(None);
+    }
     let target = if kind == "test" { target } else { kind };
     Ok(Some(Suite {
         name: format!("{package} {target}"),
@@ -93,6 +113,7 @@ mod tests {
         check(&message("test", true, r#""/t/it-1""#), Some(named("weir-http it")));
         check(&message("lib", true, r#""/t/it-1""#), Some(named("weir-http lib")));
         check(&message("bin", false, r#""/t/it-1""#), None);
+        check(&message("bench", true, r#""/t/it-1""#), None);
         check(&message("lib", false, "null"), None);
         check(r#"{"reason":"build-finished","success":true}"#, None);
     }
