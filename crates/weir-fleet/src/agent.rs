@@ -39,6 +39,17 @@ pub enum AgentAction {
     Yield,
 }
 
+/// How the load of an agent ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadEnd {
+    /// All of it has taken place.
+    Whole,
+    /// Something stopped it earlier.
+    Cut,
+    /// Nothing was measured; a message for the user.
+    Failed(String),
+}
+
 /// State of an agent. Times are nanoseconds of its own CLOCK_MONOTONIC, and never run backwards.
 #[derive(Debug)]
 pub struct Agent {
@@ -194,12 +205,17 @@ impl Agent {
         }
     }
 
-    /// Reports that the load has ended. An ending by [`AgentAction::StopLoad`] keeps the reason for
-    /// which it was stopped.
-    pub fn ended(&mut self, ending: Ending) -> Vec<AgentAction> {
+    /// Reports that the load has ended. One that [`AgentAction::StopLoad`] has cut keeps the reason
+    /// for which it was stopped; one that was whole before came to no harm by it.
+    pub fn ended(&mut self, end: LoadEnd) -> Vec<AgentAction> {
         match &mut self.work {
             Some(work) if work.step == Step::Loading => {
-                work.step = Step::Ended(work.stopped.take().unwrap_or(ending));
+                let stopped = work.stopped.take();
+                work.step = Step::Ended(match end {
+                    LoadEnd::Whole => Ending::Planned,
+                    LoadEnd::Cut => stopped.unwrap_or(Ending::Planned),
+                    LoadEnd::Failed(reason) => stopped.unwrap_or(Ending::Failed(reason)),
+                });
                 vec![AgentAction::Send(work.state())]
             }
             _ => Vec::new(),

@@ -11,6 +11,7 @@ use weir_runner::{
 };
 use weir_sys::Signal;
 
+use crate::agent::LoadEnd;
 use crate::agent_log::AgentLog;
 use crate::agent_rows::AgentRows;
 use crate::agent_runner::RunnerAtGate;
@@ -19,7 +20,7 @@ use crate::envelope::{progress_of, result_of, sealed};
 use crate::interval_store::IntervalStore;
 use crate::limits::{WatchPlace, check_spec};
 use crate::live::{AgentNews, AgentProgress};
-use crate::message::{Ending, Order, RunId, Sender};
+use crate::message::{Order, RunId, Sender};
 
 /// Where a run takes place: the bus, the run, and the agent.
 #[derive(Clone, Debug)]
@@ -80,13 +81,6 @@ pub(crate) struct AgentLoad {
     begins_ns: Option<u64>,
 }
 
-/// How a load ended.
-#[derive(Debug)]
-struct LoadEnd {
-    /// Why nothing was measured.
-    failure: Option<String>,
-}
-
 /// A thing that happened to a load.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LoadEvent {
@@ -95,7 +89,7 @@ pub(crate) enum LoadEvent {
     /// It has begun.
     Begun(u64),
     /// It has ended, and its document is kept.
-    Ended(Ending),
+    Ended(LoadEnd),
 }
 
 impl AgentLoad {
@@ -114,10 +108,12 @@ impl AgentLoad {
                 place.log.measured(&place.run, &document);
                 let text = serde_json::to_vec(&document)?;
                 let name = result_of(&place.sender.agent);
-                place.bus.deliver(&place.run, &name, &text).context("the result is lost")
+                place.bus.deliver(&place.run, &name, &text).context("the result is lost")?;
+                Ok(if document.run.interrupted { LoadEnd::Cut } else { LoadEnd::Whole })
             });
             // An agent that has given the load up listens no more.
-            let _unheard = sender.send(LoadEnd { failure: kept.err().map(|e| format!("{e:#}")) });
+            let failed = |error| LoadEnd::Failed(format!("{error:#}"));
+            let _unheard = sender.send(kept.unwrap_or_else(failed));
         };
         let started = thread::Builder::new().name("weir-part".to_owned()).spawn(carry_out);
         // Without a thread the sender is gone, which is an end.
@@ -150,18 +146,15 @@ impl AgentLoad {
             events.push(LoadEvent::Prepared(Ok(http)));
         }
         events.extend(self.begins_ns.take_if(|at_ns| now_ns >= *at_ns).map(LoadEvent::Begun));
-        let failure = match self.ended.try_recv() {
+        let end = match self.ended.try_recv() {
             Err(TryRecvError::Empty) => return events,
-            Err(TryRecvError::Disconnected) => Some("its thread has ended".to_owned()),
-            Ok(LoadEnd { failure }) => failure,
+            Err(TryRecvError::Disconnected) => LoadEnd::Failed("its thread has ended".to_owned()),
+            Ok(end) => end,
         };
-        events.push(match (failure, self.is_ready) {
-            (None, true) => LoadEvent::Ended(Ending::Planned),
-            (Some(reason), true) => LoadEvent::Ended(Ending::Failed(reason)),
-            (reason, false) => {
-                let reason = reason.unwrap_or_else(|| "no connection could be opened".to_owned());
-                LoadEvent::Prepared(Err(reason))
-            }
+        events.push(match end {
+            end if self.is_ready => LoadEvent::Ended(end),
+            LoadEnd::Failed(reason) => LoadEvent::Prepared(Err(reason)),
+            _ => LoadEvent::Prepared(Err("no connection could be opened".to_owned())),
         });
         events
     }

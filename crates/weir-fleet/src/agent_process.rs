@@ -174,8 +174,8 @@ impl AgentProcess {
                 agent.begun(at_ns);
                 Vec::new()
             }
-            LoadEvent::Ended(ending) => {
-                let actions = agent.ended(ending);
+            LoadEvent::Ended(end) => {
+                let actions = agent.ended(end);
                 for action in &actions {
                     if let AgentAction::Send(FromAgent::Ended { run, ending, .. }) = action {
                         keep_aside(bus, Bus::deliver, run, ending_of(name), ending);

@@ -40,7 +40,7 @@ mod record;
 mod resume;
 mod status;
 
-pub use agent::{Agent, AgentAction};
+pub use agent::{Agent, AgentAction, LoadEnd};
 pub use agent_log::LogWriter;
 pub use agent_process::{AgentProcess, AgentSettings};
 pub use agent_runner::{RunnerAtGate, on_this_machine};

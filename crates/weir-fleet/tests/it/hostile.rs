@@ -1,7 +1,8 @@
 //! Buses that stay away, and agents that say what is false, at any time.
 
 use weir_fleet::{
-    Agent, AgentAction, Ending, FromAgent, LEASE_NS, MemberEnd, OnLoss, Order, RunWork, ToAgent,
+    Agent, AgentAction, Ending, FromAgent, LEASE_NS, LoadEnd, MemberEnd, OnLoss, Order, RunWork,
+    ToAgent,
 };
 use weir_result::Part;
 use weir_runner::HttpChoice;
@@ -140,12 +141,28 @@ fn messages_that_waited_for_a_frozen_agent_renew_no_lease() {
     // It was frozen from 6 s to 19 s, and the coordinator's messages have come meanwhile.
     assert_eq!(agent.receive(19 * SECOND, alive()), [AgentAction::StopLoad]);
     assert_eq!(agent.receive(19 * SECOND, alive()), []);
-    let ended = agent.ended(Ending::Planned);
-    let [AgentAction::Send(FromAgent::Ended { ending, .. })] = &ended[..] else {
-        panic!("{ended:?}")
-    };
-    assert_eq!(*ending, Ending::LeaseExpired);
+    assert_eq!(ending(agent.ended(LoadEnd::Cut)), Ending::LeaseExpired);
     assert_eq!(agent.lease_until_ns(), None);
+}
+
+#[test]
+fn a_load_that_was_whole_before_its_lease_ended_is_as_planned() {
+    let mut agent = loading();
+    // Its document takes longer than the lease.
+    assert!(agent.tick(13 * SECOND).contains(&AgentAction::StopLoad));
+    assert_eq!(ending(agent.ended(LoadEnd::Whole)), Ending::Planned);
+    let mut agent = loading();
+    assert!(agent.tick(13 * SECOND).contains(&AgentAction::StopLoad));
+    let failed = LoadEnd::Failed("no room".to_owned());
+    assert_eq!(ending(agent.ended(failed)), Ending::LeaseExpired);
+}
+
+/// Returns the ending that an agent tells.
+fn ending(actions: Vec<AgentAction>) -> Ending {
+    match &actions[..] {
+        [AgentAction::Send(FromAgent::Ended { ending, .. })] => ending.clone(),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

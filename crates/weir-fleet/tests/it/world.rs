@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use weir_fleet::{
-    Agent, AgentAction, AgentWeights, Coordinator, CoordinatorAction, Ending, FromAgent,
+    Agent, AgentAction, AgentWeights, Coordinator, CoordinatorAction, FromAgent, LoadEnd,
     MemberResult, OnLoss, Order, RunWork, Sender, Settings, ToAgent,
 };
 use weir_runner::HttpChoice;
@@ -355,7 +355,9 @@ impl World {
         }
         if node.ends_at.is_some_and(|at| now >= at) {
             node.end(now);
-            actions.extend(node.agent.ended(Ending::Planned));
+            let is_whole = node.begun.is_some_and(|begun| now >= begun + LOAD_NS);
+            let end = if is_whole { LoadEnd::Whole } else { LoadEnd::Cut };
+            actions.extend(node.agent.ended(end));
         }
         actions.extend(node.agent.tick(node.clock.shows(now)));
         self.act(index, now, actions);
@@ -380,7 +382,7 @@ impl World {
                 AgentAction::Begin { at_ns } => node.begins_at = Some(node.clock.true_time(at_ns)),
                 AgentAction::StopLoad if node.begun.is_none() => {
                     node.begins_at = None;
-                    let more = node.agent.ended(Ending::Planned);
+                    let more = node.agent.ended(LoadEnd::Cut);
                     self.act(index, now, more);
                 }
                 // Requests in flight get some time.

@@ -103,8 +103,9 @@ fn brief(command: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for word in command.replace("\\\n", " ").split(' ').filter(|word| !word.is_empty()) {
         let word = match word {
-            // A reloaded server on a busy machine responds to nothing for a while.
-            word if word.starts_with("-d") && word.ends_with('s') => "-d200ms",
+            // A reloaded server on a busy machine responds to nothing for a while, and a client
+            // that has to wait for a CPU sends nothing.
+            word if word.starts_with("-d") && word.ends_with('s') => "-d500ms",
             "500ms" if words.last().is_some_and(|last| last == "--warmup") => "50ms",
             "30" | "10" if is_study && words.last().is_some_and(|last| last == "-n") => "2",
             "d=500ms,2s" => "d=200ms,300ms",
@@ -117,7 +118,7 @@ fn brief(command: &str) -> String {
         words.push(word.to_owned());
     }
     let is_there = |word: &str| words.iter().any(|known| known == word);
-    let is_timed = is_there("-d200ms") && !is_there("--warmup");
+    let is_timed = is_there("-d500ms") && !is_there("--warmup");
     let command = words.join(" ");
     // The output of some commands is cut.
     let (mut command, filter) = match command.split_once(" | sed ") {

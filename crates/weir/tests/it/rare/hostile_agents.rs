@@ -262,7 +262,8 @@ fn check(lie: Lie) {
     let server = Served::plainly();
     let fleet = LockedFleet::start();
     let honest = ["agent-1", "agent-3"];
-    let honest = honest.map(|name| Process::start(&mut fleet.weir("agent", &fleet.identity(name))));
+    let agent = |name| fleet.weir("agent --bus-within 1m", &fleet.identity(name));
+    let honest = honest.map(|name| Process::start(&mut agent(name)));
     let (bus, heard) = fleet.connect(LIAR, &[&format!("weir.agent.{LIAR}.in")]);
     let version = VERSION.trim_end().to_owned();
     let facts = AgentFacts { protocol: PROTOCOL, version, cpus: 1, clock: clock_name() };
@@ -274,8 +275,8 @@ fn check(lie: Lie) {
     let (output, (memory_kib, stored)) = thread::scope(|scope| {
         let serving = scope.spawn(move || liar.serve(seen));
         let words = format!(
-            "--agents 3 --agents-within 5m --on-loss continue --no-preflight -R 300 -c 6 -d 2s \
-             --warmup 0 --no-verdict -o {} {}",
+            "--agents 3 --bus-within 1m --agents-within 5m --on-loss continue --no-preflight \
+             -R 300 -c 6 -d 2s --warmup 0 --no-verdict -o {} {}",
             fleet.place.file("run.json"),
             server.url()
         );
