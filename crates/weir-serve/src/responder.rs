@@ -26,9 +26,11 @@ use crate::routes::Routed;
 use crate::stats::{Shared, add};
 use crate::stream_head::StreamHead;
 use crate::units::span_ns;
+use plain_head::PlainHead;
 use sockets::Sockets;
 use waiting::{QUEUED_MAX, Waiting};
 
+mod plain_head;
 mod sockets;
 mod streams;
 mod waiting;
@@ -42,9 +44,7 @@ pub(crate) struct Responder {
     waiting: Pending<Waiting>,
     pub(crate) actions: VecDeque<Action>,
     fifo: Fifo,
-    /// The last head that turned out to be plain. Load generators send the same bytes repeatedly,
-    /// and comparing is cheaper than parsing.
-    plain_head: Vec<u8>,
+    plain_head: PlainHead,
     /// True if plain requests get [`Action::Plain`].
     is_uniform: bool,
     stream_head: StreamHead,
@@ -63,7 +63,7 @@ impl Responder {
             waiting: Pending::new(),
             actions: VecDeque::new(),
             fifo: Fifo::default(),
-            plain_head: Vec::new(),
+            plain_head: PlainHead::default(),
             is_uniform,
             stream_head,
             stream_events: Vec::new(),
@@ -211,7 +211,7 @@ impl Responder {
     /// Handles bytes after a start of the plain head that was held back.
     fn continue_copy(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
         let begun = &mut self.connections[conn.index()].begun;
-        match self.plain_head.strip_prefix(&begun[..]) {
+        match self.plain_head.behind(begun) {
             Some(left) if bytes.starts_with(left) => {
                 let rest = &bytes[left.len()..];
                 begun.clear();
@@ -231,7 +231,7 @@ impl Responder {
 
     /// Holds `bytes` back if they are the start of the plain head. Returns true if so.
     fn begin_copy(&mut self, conn: ConnId, bytes: &[u8]) -> bool {
-        let is_start = bytes.len() < self.plain_head.len() && self.plain_head.starts_with(bytes);
+        let is_start = self.plain_head.has_start(bytes);
         if is_start {
             self.connections[conn.index()].begun.extend_from_slice(bytes);
         }
@@ -242,15 +242,7 @@ impl Responder {
     /// rest.
     #[inline]
     fn take_copies<'a>(&mut self, conn: ConnId, bytes: &'a [u8], at: Nanos) -> &'a [u8] {
-        if self.plain_head.is_empty() {
-            return bytes;
-        }
-        let mut rest = bytes;
-        let mut copies = 0;
-        while let Some(after) = rest.strip_prefix(&self.plain_head[..]) {
-            rest = after;
-            copies += 1;
-        }
+        let (copies, rest) = self.plain_head.copies(bytes);
         if copies > 0 {
             self.take_plain(conn, copies, at);
         }
@@ -284,9 +276,8 @@ impl Responder {
                             return self.sockets().receive(conn, rest, at);
                         }
                     } else {
-                        self.plain_head.clear();
-                        self.plain_head.extend_from_slice(&connection.begun);
-                        self.plain_head.extend_from_slice(&start[..start.len() - rest.len()]);
+                        let end = &start[..start.len() - rest.len()];
+                        self.plain_head.set(&connection.begun, end);
                         self.take_plain(conn, 1, at);
                     }
                     self.connections[conn.index()].begun.clear();

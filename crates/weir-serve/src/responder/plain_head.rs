@@ -1,0 +1,45 @@
+//! The head that plain requests repeat. Load generators send the same bytes repeatedly, and
+//! comparing is cheaper than parsing.
+
+/// The last head that turned out to be plain; empty before the first.
+#[derive(Debug, Default)]
+pub(super) struct PlainHead(Vec<u8>);
+
+impl PlainHead {
+    /// Keeps a head whose bytes came in two pieces.
+    pub(super) fn set(&mut self, start: &[u8], end: &[u8]) {
+        self.0.clear();
+        self.0.extend_from_slice(start);
+        self.0.extend_from_slice(end);
+    }
+
+    /// Returns the number of its repetitions at the start of `bytes`, and the rest.
+    #[inline(always)]
+    pub(super) fn copies<'a>(&self, bytes: &'a [u8]) -> (u32, &'a [u8]) {
+        let length = self.0.len();
+        if length == 0 {
+            return (0, bytes);
+        }
+        let Some(rest) = bytes.strip_prefix(&self.0[..]) else { return (0, bytes) };
+        // Most often there is one.
+        if rest.len() < length {
+            return (1, rest);
+        }
+        let same = |head: &&[u8]| **head == self.0[..];
+        let more = rest.chunks_exact(length).take_while(same).count();
+        (
+            u32::try_from(more).map_or(u32::MAX, |more| more.saturating_add(1)),
+            &rest[more * length..],
+        )
+    }
+
+    /// Returns its end, behind a start of it.
+    pub(super) fn behind(&self, start: &[u8]) -> Option<&[u8]> {
+        self.0.strip_prefix(start)
+    }
+
+    /// True if `bytes` are a start of it, and not all.
+    pub(super) fn has_start(&self, bytes: &[u8]) -> bool {
+        bytes.len() < self.0.len() && self.0.starts_with(bytes)
+    }
+}
