@@ -8,14 +8,14 @@ mod partition;
 mod presence;
 mod random;
 mod schedule;
-mod shed;
 mod timeline;
+mod unsent;
 mod warmup;
 
 pub(crate) use pace::ConnectPace;
 pub(crate) use partition::Partition;
 pub(crate) use presence::Presence;
 pub(crate) use schedule::Schedule;
-pub(crate) use shed::ShedSlots;
 pub(crate) use timeline::Timeline;
+pub(crate) use unsent::{ShedSlots, UnsentSlots};
 pub(crate) use warmup::{WarmupBoard, WarmupDetector};

@@ -216,8 +216,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         };
         self.handler.lane.finish(&mut self.pool, end);
         let ConnectionPool { ledger, .. } = self.pool;
-        let SlotSource { schedule, shed, .. } = self.slots;
-        let mut measurements = ledger.finish(schedule, &shed, &facts, self.phases, &self.live);
+        let unsent = self.slots.into_unsent();
+        let mut measurements = ledger.finish(&unsent, &facts, self.phases, &self.live);
         // A failing script or list stops the run like a signal, but counts as no interruption.
         let has_failed = self.control.has_source_failed();
         measurements.is_unsettled = self.stage.is_unsettled;

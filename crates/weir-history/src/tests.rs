@@ -67,6 +67,7 @@ pub(crate) fn document(id: &str, epoch_unix_ns: u64, count: u64, service_ns: u64
     repeat(&mut m.results.service_time.ok);
     repeat(&mut m.first_byte);
     repeat(&mut slice.ok);
+    slice.outcomes.ok = count;
     m.slices = vec![slice];
     m.workers = vec![worker()];
     m.connections.requested = 10;

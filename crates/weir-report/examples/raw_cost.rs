@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use weir_report::raw::{RawAbout, RawWriter};
-use weir_result::{Plan, RawLog, RawOutcome, RawRow};
+use weir_result::{OutcomeClass, Plan, RawLog, RawRow};
 
 const ROWS: u64 = 4_000_000;
 const CHUNK_ROWS: usize = 4096;
@@ -93,7 +93,7 @@ fn rows() -> Vec<RawRow> {
             worker: worker as u32,
             connection: random(50) as u32,
             status: 200,
-            outcome: RawOutcome::Ok,
+            outcome: OutcomeClass::Ok,
             ..RawRow::EMPTY
         }
     });

@@ -69,8 +69,8 @@ pub(crate) fn fields_of_stage(stage: &StageSection) -> Vec<(String, Value)> {
 fn fields(results: &Results) -> Vec<(String, Value)> {
     let interval = results.completed_interval;
     let classes = results.outcomes.classes().map(|(class, count)| (class, count.into()));
+    let parts = results.outcomes.parts().map(|(part, count)| (part, count.into()));
     let rates = [
-        ("shed", results.outcomes.shed.into()),
         ("completed", results.completed.into()),
         ("good", results.good.into()),
         ("completed_rps", results.completed_rps.into()),
@@ -82,11 +82,11 @@ fn fields(results: &Results) -> Vec<(String, Value)> {
         .into_iter()
         .chain(summary_fields("service", results.service_time.headline()));
     let messages = results.messages.iter().flat_map(|messages| streams::fields(messages));
-    counts.chain(owned(rates)).chain(times).chain(messages).collect()
+    counts.chain(owned(parts)).chain(owned(rates)).chain(times).chain(messages).collect()
 }
 
-fn owned<const N: usize>(
-    fields: [(&'static str, Value); N],
+fn owned(
+    fields: impl IntoIterator<Item = (&'static str, Value)>,
 ) -> impl Iterator<Item = (String, Value)> {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value))
 }

@@ -9,13 +9,19 @@ use weir_result::document::Results;
 
 /// Returns the member `weir` of a result: its origin, and the certainty of its figures.
 pub(crate) fn origin(document: &Document, certainty: &Value) -> Value {
-    json!({
+    let outcomes = document.results.outcomes;
+    let mut origin = json!({
         "version": document.tool.version,
         "url": document.plan.url,
         "grade": document.verdict.grade,
         "interrupted": document.run.interrupted,
         "certainty": certainty,
-    })
+        "never_sent": outcomes.never_sent,
+    });
+    for (part, count) in outcomes.parts().filter(|(_, count)| *count > 0) {
+        origin[part] = count.into();
+    }
+    origin
 }
 
 /// Counts responses by status code, and under `none` the requests without one.

@@ -38,11 +38,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let throughput = &document.throughput;
     let (durations, errors, certainty) = durations(document);
     let labels = document.run.annotations.get(LABELS).unwrap_or(&plan.url);
-    let mut weir = origin(document, &json!({ "DurationHistogram": certainty }));
-    weir["never_sent"] = results.outcomes.never_sent.into();
-    if plan.load.in_flight_max.is_some() {
-        weir["shed"] = results.outcomes.shed.into();
-    }
+    let weir = origin(document, &json!({ "DurationHistogram": certainty }));
     let t0_ns = document.phases.first().map_or(0, |of| of.t0_ns);
     let requested_qps = match plan.load.rate() {
         Some(rate) => whole_or_fraction(rate.rps()).to_string(),

@@ -7,7 +7,7 @@ use std::iter;
 
 use weir_result::document::Metric;
 use weir_result::quantile::Bound;
-use weir_result::{Document, Histogram, histogram};
+use weir_result::{Document, Histogram, OutcomePart, histogram};
 use weir_text::printable;
 
 use crate::by_scope::{self, ScopeResults};
@@ -74,9 +74,10 @@ fn counts(document: &Document, page: &mut MetricsPage) {
     for (outcome, count) in of.outcomes.classes() {
         page.sample("weir_requests_total", &[("outcome", outcome)], count as f64);
     }
-    if document.plan.load.in_flight_max.is_some() {
-        let help = "Of the requests never sent: due beyond the limit of requests in flight";
-        page.single("weir_shed_requests_total", "counter", help, of.outcomes.shed as f64);
+    for part in OutcomePart::ALL {
+        let name = format!("weir_{}_requests_total", part.name());
+        let help = format!("Requests of outcome {}: {}", part.whole().name(), part.words());
+        page.single(&name, "counter", &help, of.outcomes.part(*part) as f64);
     }
     page.family("weir_responses_total", "counter", "Measured responses by status code");
     for (code, count) in &of.status {

@@ -30,11 +30,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     // Requests of a script differ in length.
     let bytes_out = (document.script.is_none() && document.plan.list.is_none())
         .then_some(sent * document.plan.request.body_bytes);
-    let mut weir = origin(document, &json!({ "latencies": certainty }));
-    weir["never_sent"] = results.outcomes.never_sent.into();
-    if document.plan.load.in_flight_max.is_some() {
-        weir["shed"] = results.outcomes.shed.into();
-    }
+    let weir = origin(document, &json!({ "latencies": certainty }));
     let [earliest, latest, end] = instants(document);
     let report = json!({
         "latencies": latencies,
@@ -95,15 +91,12 @@ fn share(part: u64, of: u64) -> f64 {
 /// Kinds of failure that occurred, as vegeta lists the texts of its errors.
 fn errors(results: &Results) -> Vec<String> {
     let codes = results.status.keys().filter(|code| **code >= 400);
-    let classes = [
-        ("timed out", results.outcomes.timed_out),
-        ("in flight at the end", results.outcomes.in_flight_at_end),
-        ("never sent", results.outcomes.never_sent),
-    ];
-    let classes = classes.iter().filter(|(_, count)| *count > 0);
+    // Of other failures the status or the error says what they are.
+    let classes = results.outcomes.classes().into_iter().skip(3);
+    let classes = classes.filter(|(_, count)| *count > 0);
     codes
         .map(|code| format!("status {code}"))
         .chain(results.errors.keys().cloned())
-        .chain(classes.map(|(name, _)| (*name).to_owned()))
+        .chain(classes.map(|(name, _)| name.replace('_', " ")))
         .collect()
 }

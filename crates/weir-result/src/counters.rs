@@ -15,6 +15,7 @@ mod by_stage;
 mod connections;
 mod messages;
 mod network;
+mod outcomes;
 mod phases;
 mod results;
 mod script;
@@ -22,7 +23,7 @@ mod throughput;
 mod timeline;
 mod tls;
 
-pub use accounting::{Accounting, Outcomes, Sent, SentCounts};
+pub use accounting::{Accounting, Sent, SentCounts};
 pub use by_name::{NameTotals, NamedSlice};
 pub use by_outcome::ByOutcome;
 pub use by_stage::StageLags;
@@ -31,6 +32,7 @@ pub use messages::{
     GapDoubts, GoodputDoubts, MessageCounts, MessageShare, StampedMessages, TokenCounts,
 };
 pub use network::{NetworkSection, TcpUsage};
+pub use outcomes::{OutcomeClass, OutcomePart, Outcomes};
 pub use phases::{Phases, WorkerPhases};
 pub use results::ResultCounts;
 pub use script::{Callback, CallbackUsage, ScriptSection, ScriptUsage};

@@ -28,9 +28,9 @@ pub mod study;
 
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, GapDoubts, GoodputDoubts,
-    HandshakeKind, Interval, MessageCounts, MessageShare, NameTotals, NamedSlice, Outcomes,
-    ResultCounts, ScriptUsage, Sent, Slice, StageLags, StampedMessages, TcpUsage, TlsCounts,
-    TlsParameters, TokenCounts, Window, WorkerPhases, coarsen_intervals,
+    HandshakeKind, Interval, MessageCounts, MessageShare, NameTotals, NamedSlice, OutcomeClass,
+    OutcomePart, Outcomes, ResultCounts, ScriptUsage, Sent, Slice, StageLags, StampedMessages,
+    TcpUsage, TlsCounts, TlsParameters, TokenCounts, Window, WorkerPhases, coarsen_intervals,
 };
 pub use distinct::{distinct, distinct_us, summed};
 pub use document::{
@@ -51,7 +51,7 @@ pub use plan::{
     check_connection_stages, check_stages, connections_at, mean_rate, one_or_several,
     parse_connection_stages, parse_curve, parse_stages, stage_at,
 };
-pub use raw::{RawLog, RawOutcome, RawRow, RawSink, RawSource, SlotPhase};
+pub use raw::{RawLog, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]
 pub use schema::{schema_json, study_schema_json};
 pub use shape::ShapeError;

@@ -5,6 +5,7 @@ mod log;
 
 pub use log::{RawLog, RawSink, RawSource};
 
+use crate::counters::OutcomeClass;
 use crate::failures::ErrorKind;
 
 /// One slot, measured or not, with its time stamps (METHOD 1.2). Instants count in nanoseconds from
@@ -46,7 +47,7 @@ pub struct RawRow {
     /// Part of the run that it belongs to.
     pub phase: SlotPhase,
     /// Class that it ended in.
-    pub outcome: RawOutcome,
+    pub outcome: OutcomeClass,
 }
 
 impl RawRow {
@@ -80,7 +81,7 @@ impl RawRow {
         status: 0,
         name: RawRow::NO_NAME,
         phase: SlotPhase::Measured,
-        outcome: RawOutcome::NeverSent,
+        outcome: OutcomeClass::NeverSent,
     };
 
     /// Returns the name of its error, as in the document's accounting.
@@ -110,37 +111,6 @@ impl SlotPhase {
             SlotPhase::Warmup => "warmup",
             SlotPhase::Measured => "measured",
             SlotPhase::Tail => "tail",
-        }
-    }
-}
-
-/// Class of a slot (METHOD 1.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RawOutcome {
-    /// Complete response that counts as success (by default a status below 400).
-    Ok,
-    /// Complete response that does not count as success.
-    BadResponse,
-    /// Ended without a complete response.
-    TransportError,
-    /// No complete response within the timeout.
-    TimedOut,
-    /// Sent, and still without a response when the run ended.
-    InFlightAtEnd,
-    /// Due, and never sent.
-    NeverSent,
-}
-
-impl RawOutcome {
-    /// Returns the name used in files, which is the document's.
-    pub fn name(self) -> &'static str {
-        match self {
-            RawOutcome::Ok => "ok",
-            RawOutcome::BadResponse => "bad_response",
-            RawOutcome::TransportError => "transport_error",
-            RawOutcome::TimedOut => "timed_out",
-            RawOutcome::InFlightAtEnd => "in_flight_at_end",
-            RawOutcome::NeverSent => "never_sent",
         }
     }
 }

@@ -69,7 +69,7 @@ fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
         return None;
     }
     let connections = document.covered_connections_max();
-    let shed = results.outcomes.shed;
+    let shed = results.outcomes.unsent_by_plan();
     let why = match (limit.by, document.run.interrupted) {
         (_, true) if document.run.aborted.is_some() => "the run was aborted".to_owned(),
         (_, true) => "the run was interrupted".to_owned(),

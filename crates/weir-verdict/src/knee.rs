@@ -49,7 +49,7 @@ fn of(document: &Document, planned: &Stage, stage: &StageSection) -> Option<Ramp
 
 /// True if nearly all requests due in a slice got a response.
 fn has_responses(slice: &SliceEntry) -> bool {
-    let lost = slice.transport_error + slice.timed_out + slice.in_flight_at_end + slice.never_sent;
-    let due = slice.ok.count() + slice.not_ok.count();
-    lost as f64 <= LOST_MAX * due as f64
+    let outcomes = slice.outcomes;
+    let lost = outcomes.total() - outcomes.ok - outcomes.bad_response;
+    lost as f64 <= LOST_MAX * outcomes.total() as f64
 }

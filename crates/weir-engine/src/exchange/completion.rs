@@ -1,7 +1,7 @@
 //! The end of an exchange: its outcome, its times and the kernel's stamps.
 
 use weir_io::{ConnId, Nanos};
-use weir_result::ErrorKind;
+use weir_result::{ErrorKind, OutcomeClass};
 
 use super::Exchange;
 
@@ -55,6 +55,18 @@ impl Outcome {
         match is_ok {
             true => Outcome::Ok(response),
             false => Outcome::BadResponse(response),
+        }
+    }
+
+    /// Returns its class.
+    #[inline]
+    pub fn class(&self) -> OutcomeClass {
+        match self {
+            Outcome::Ok(_) => OutcomeClass::Ok,
+            Outcome::BadResponse(_) => OutcomeClass::BadResponse,
+            Outcome::TransportError(_) => OutcomeClass::TransportError,
+            Outcome::TimedOut => OutcomeClass::TimedOut,
+            Outcome::InFlightAtEnd => OutcomeClass::InFlightAtEnd,
         }
     }
 }

@@ -8,7 +8,7 @@ use weir_result::{FailurePhase, Measurements};
 
 use super::completion::Completion;
 use crate::live::WorkerFrame;
-use crate::time::{Schedule, ShedSlots, Timeline};
+use crate::time::{Timeline, UnsentSlots};
 
 /// Sees the exchanges of one worker one by one.
 pub trait ExchangeObserver: Debug + Send {
@@ -41,9 +41,7 @@ pub trait ExchangeObserver: Debug + Send {
 /// The measured slots of one worker that were never sent (METHOD 1.6).
 #[derive(Clone, Copy, Debug)]
 pub struct NeverSent<'a> {
-    /// Schedule that still holds the slots that were not shed.
-    pub(crate) schedule: &'a Schedule,
-    pub(crate) shed: &'a ShedSlots,
+    pub(crate) unsent: &'a UnsentSlots,
     pub(crate) timeline: &'a Timeline,
     /// Number of slots, at least 1.
     pub count: u64,
@@ -61,10 +59,9 @@ impl<'a> NeverSent<'a> {
     pub(crate) fn slots(&self) -> impl Iterator<Item = (u64, Nanos)> + 'a {
         let timeline = self.timeline;
         let until_ns = timeline.t1.min(self.given_up_at).since(timeline.start);
-        // A slot is shed before the next one is taken.
-        let left = self.shed.slots(until_ns).chain(self.schedule.clone().walk(until_ns));
-        let left = left.map(|(index, offset_ns)| (index, timeline.start.after(offset_ns)));
-        left.skip_while(|(_, at)| *at < timeline.t0)
+        let slots = self.unsent.slots(until_ns);
+        let slots = slots.map(|slot| (slot.index, timeline.start.after(slot.offset_ns)));
+        slots.skip_while(|(_, at)| *at < timeline.t0)
     }
 }
 

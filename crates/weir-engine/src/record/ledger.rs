@@ -20,7 +20,7 @@ use crate::exchange::{
 };
 use crate::job::Job;
 use crate::live::{WorkerFrame, WorkerLive};
-use crate::time::{Schedule, ShedSlots, Timeline};
+use crate::time::{Timeline, UnsentSlots};
 
 /// The recorder, the observers and the rule that judges responses.
 #[derive(Debug)]
@@ -258,12 +258,11 @@ impl Ledger {
         frame
     }
 
-    /// Announces the slots that were never sent, those that `schedule` still holds and those that
-    /// were `shed`, and returns the worker's measurements. `live` receives its last interval.
+    /// Announces the slots that were never sent, and returns the worker's measurements. `live`
+    /// receives its last interval.
     pub(crate) fn finish(
         self,
-        mut schedule: Schedule,
-        shed: &ShedSlots,
+        unsent: &UnsentSlots,
         facts: &PlanFacts,
         phases: WorkerPhases,
         live: &WorkerLive,
@@ -271,8 +270,7 @@ impl Ledger {
         let Ledger { judge, mut recorder, connections, messages, mut observers, .. } = self;
         recorder.slices.measures_messages = messages.is_some();
         let missed = recorder.take_missed();
-        let left = schedule.clone();
-        let mut measurements = recorder.finish(&mut schedule, shed, facts, phases, live);
+        let mut measurements = recorder.finish(unsent, facts, phases, live);
         measurements.results.missed = missed;
         judge.into_iter().for_each(|judge| judge.finish(&mut measurements));
         connections.finish(&mut measurements);
@@ -280,9 +278,8 @@ impl Ledger {
         let count = measurements.results.outcomes.never_sent;
         let given_up_at = facts.unsent_until;
         if count > 0 {
-            let schedule = &left;
             let timeline = &facts.timeline;
-            observers.never_sent(&NeverSent { schedule, shed, timeline, count, given_up_at });
+            observers.never_sent(&NeverSent { unsent, timeline, count, given_up_at });
         }
         observers.finish(&mut measurements);
         measurements

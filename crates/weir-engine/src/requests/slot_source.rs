@@ -6,7 +6,7 @@ use weir_io::Nanos;
 use super::slots::Slots;
 use crate::exchange::SlotPhase;
 use crate::job::{Job, ListTurn, Turns};
-use crate::time::{Partition, Schedule, ShedSlots, Timeline};
+use crate::time::{Partition, Schedule, ShedSlots, Timeline, UnsentSlots};
 
 /// The slots that one worker has not taken yet.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct SlotSource {
     /// wrk's.
     pub(crate) has_tail: bool,
     /// Slots that were shed, and the limit from which on they are.
-    pub(crate) shed: ShedSlots,
+    shed: ShedSlots,
     /// Interval of `--tick`; 1 ns without.
     tick_ns: u64,
     /// Turns of a list.
@@ -88,6 +88,11 @@ impl SlotSource {
                 now >= timeline.start && !is_over && self.quota != Some(0)
             }
         }
+    }
+
+    /// Returns the planned slots that were not sent, at the end of the load.
+    pub(crate) fn into_unsent(self) -> UnsentSlots {
+        UnsentSlots::new(self.schedule, self.shed)
     }
 
     /// True if due slots are shed: with `in_flight`, as many requests are in flight as allowed.

@@ -1,11 +1,52 @@
-//! Shedding: slots that are due while as many requests are in flight as allowed are never sent.
-//! They are kept by their ranks, one bit each, so that each has its due time and its request
-//! afterwards.
+//! Planned slots that are never sent: those that are left at the end, and those that were shed,
+//! since they were due while as many requests were in flight as allowed. The latter are kept by
+//! their ranks, one bit each, so that each has its due time and its request afterwards.
 
-use weir_result::Plan;
+use weir_result::{OutcomePart, Plan};
 
 use super::partition::Partition;
 use super::schedule::Schedule;
+
+/// The planned slots of one worker that were never sent.
+#[derive(Debug)]
+pub(crate) struct UnsentSlots {
+    /// Schedule that holds those that were not taken.
+    pub(crate) left: Schedule,
+    shed: ShedSlots,
+}
+
+/// A planned slot that was never sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UnsentSlot {
+    /// Index in the whole plan.
+    pub(crate) index: u64,
+    /// Due time, as an offset from S.
+    pub(crate) offset_ns: u64,
+    /// Part of its class; none if it was left.
+    pub(crate) part: Option<OutcomePart>,
+}
+
+impl UnsentSlots {
+    /// Returns the slots that `left` still holds, and those that were shed.
+    pub(crate) fn new(left: Schedule, shed: ShedSlots) -> UnsentSlots {
+        UnsentSlots { left, shed }
+    }
+
+    /// Returns the slots that were due before `until_ns`, in order.
+    pub(crate) fn slots(&self, until_ns: u64) -> impl Iterator<Item = UnsentSlot> + use<'_> {
+        let left = self.left.clone().walk(until_ns);
+        let left = left.map(|(index, offset_ns)| UnsentSlot { index, offset_ns, part: None });
+        // A slot is shed before the next one is taken.
+        self.parted(until_ns).chain(left)
+    }
+
+    /// Returns those of them that were taken, and are in a part of their class.
+    pub(crate) fn parted(&self, until_ns: u64) -> impl Iterator<Item = UnsentSlot> + use<'_> {
+        let part = Some(OutcomePart::Shed);
+        let shed = self.shed.slots(until_ns);
+        shed.map(move |(index, offset_ns)| UnsentSlot { index, offset_ns, part })
+    }
+}
 
 /// The slots that one worker has shed.
 #[derive(Debug)]
@@ -42,7 +83,7 @@ impl ShedSlots {
 
     /// Returns the shed slots that were due before `until_ns`, in order: index in the whole plan
     /// and offset from S.
-    pub(crate) fn slots(&self, until_ns: u64) -> impl Iterator<Item = (u64, u64)> + use<'_> {
+    fn slots(&self, until_ns: u64) -> impl Iterator<Item = (u64, u64)> + use<'_> {
         let mut schedule = self.schedule.clone();
         let ranks = (0..).zip(&self.ranks).flat_map(|(word, bits)| {
             (0..64).filter(move |bit| bits & (1 << bit) != 0).map(move |bit| word * 64 + bit)

@@ -157,7 +157,7 @@ fn requests_beyond_the_limit_are_shed() {
             assert_eq!(outcomes.never_sent, outcomes.shed, "all else was sent: {outcomes:?}");
             assert_eq!(outcomes.total(), run.measured.results.planned);
             let of_slices = run.measured.slices.iter();
-            assert_eq!(of_slices.map(|slice| slice.shed).sum::<u64>(), outcomes.shed);
+            assert_eq!(of_slices.map(|slice| slice.outcomes.shed).sum::<u64>(), outcomes.shed);
             sent += run.measured.sent.measured;
             shed += outcomes.shed;
         }

@@ -143,12 +143,12 @@ fn what_each_destination_did_adds_up() {
     assert_eq!(shares.len(), 2);
     let sum = |of: fn(&weir_result::DestinationCounts) -> u64| shares.iter().map(of).sum::<u64>();
     let outcomes = measured.results.outcomes;
-    assert_eq!(sum(|share| share.ok), outcomes.ok);
-    assert_eq!(sum(|share| share.bad_response), outcomes.bad_response);
-    assert_eq!(sum(|share| share.transport_error), outcomes.transport_error);
+    assert_eq!(sum(|share| share.outcomes.ok), outcomes.ok);
+    assert_eq!(sum(|share| share.outcomes.bad_response), outcomes.bad_response);
+    assert_eq!(sum(|share| share.outcomes.transport_error), outcomes.transport_error);
     assert_eq!(outcomes.transport_error, 3);
     assert_eq!(sum(|share| share.connections_failed), 3);
     assert_eq!(sum(|share| share.connects), measured.connections.connects);
-    assert_eq!(sum(|share| share.in_flight_at_end + share.timed_out), 0);
-    assert!(shares.iter().all(|share| share.ok > SECOND / MS), "{shares:?}");
+    assert_eq!(sum(|share| share.outcomes.in_flight_at_end + share.outcomes.timed_out), 0);
+    assert!(shares.iter().all(|share| share.outcomes.ok > SECOND / MS), "{shares:?}");
 }

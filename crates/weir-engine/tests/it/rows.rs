@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_engine::Job;
 use weir_io::Nanos;
-use weir_result::{Outcomes, Plan, RawLog, RawOutcome, RawRow, SlotPhase};
+use weir_result::{OutcomeClass, Outcomes, Plan, RawLog, RawRow, SlotPhase};
 use weir_sim::{Law, World};
 
 use crate::setup::{MS, Run, SECOND, closed, job, open, run_job};
@@ -69,14 +69,7 @@ fn every_slot_of_streams_has_one_row() {
         assert_eq!(count(SlotPhase::Measured), run.measured.results.planned, "{what}");
         let mut classes = Outcomes::default();
         for row in of(SlotPhase::Measured) {
-            match row.outcome {
-                RawOutcome::Ok => classes.ok += 1,
-                RawOutcome::BadResponse => classes.bad_response += 1,
-                RawOutcome::TransportError => classes.transport_error += 1,
-                RawOutcome::TimedOut => classes.timed_out += 1,
-                RawOutcome::InFlightAtEnd => classes.in_flight_at_end += 1,
-                RawOutcome::NeverSent => classes.never_sent += 1,
-            }
+            classes.count(row.outcome, 1);
         }
         assert_eq!(classes, outcomes, "{what}");
         if plan.load.is_open_loop() {
@@ -84,7 +77,7 @@ fn every_slot_of_streams_has_one_row() {
             rows.iter().for_each(|row| *slots.entry(row.intended_at).or_default() += 1);
             assert!(slots.values().all(|rows| *rows == 1), "{what}");
         }
-        for row in rows.iter().filter(|row| row.outcome == RawOutcome::Ok) {
+        for row in rows.iter().filter(|row| row.outcome == OutcomeClass::Ok) {
             let times = [row.intended_at, row.sent_at, row.first_byte_at, row.ended_at];
             assert!(times.is_sorted(), "{what}: {row:?}");
             assert!(row.sent_at >= row.freed_at, "{what}: {row:?}");

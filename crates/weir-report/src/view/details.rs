@@ -1,7 +1,7 @@
 //! The details below the latencies: requests, status codes, errors, connections, notes.
 
 use weir_result::document::{DestinationSection, Results};
-use weir_result::{Document, StampChoice, errno};
+use weir_result::{Document, OutcomePart, Outcomes, StampChoice, errno};
 use weir_text::units;
 
 use super::{Block, Detail, Fact, Form, Line, Tone, connections, expectations, server, tls, usage};
@@ -12,7 +12,7 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
     let mut blocks = Vec::new();
     if verbose || results.failed() > 0 {
         blocks.push(conservation(results));
-        blocks.extend(shed(document));
+        blocks.extend(parts(&document.results.outcomes));
     }
     blocks.extend(grpc_statuses(document));
     blocks.extend(status_codes(document));
@@ -35,15 +35,23 @@ pub(super) fn blocks(document: &Document, detail: &Detail) -> Vec<Block> {
 
 /// Failure classes with a count above 0, under their names in reports.
 pub(super) fn failures(results: &Results) -> Vec<(String, u64)> {
-    let words = |class: &str| match class {
+    failed_classes(&results.outcomes).filter(|(_, count)| *count > 0).collect()
+}
+
+/// Failure classes under their names in reports.
+fn failed_classes(outcomes: &Outcomes) -> impl Iterator<Item = (String, u64)> + use<> {
+    let failed = outcomes.classes().into_iter().skip(1);
+    failed.map(|(class, count)| (words(class), count))
+}
+
+/// Returns the name of a class in reports.
+fn words(class: &str) -> String {
+    match class {
         "bad_response" => "bad responses".to_owned(),
         "transport_error" => "errors".to_owned(),
         "in_flight_at_end" => "in flight".to_owned(),
         class => class.replace('_', " "),
-    };
-    let failed = results.outcomes.classes().into_iter().skip(1);
-    let failed = failed.filter(|(_, count)| *count > 0);
-    failed.map(|(class, count)| (words(class), count)).collect()
+    }
 }
 
 /// Formats `10 planned = 9 ok + 1 timed out`: every class with a count above 0.
@@ -55,14 +63,17 @@ fn conservation(results: &Results) -> Block {
     Block::entry("Requests", vec![Line { form: Form::Sum, facts }])
 }
 
-/// The part of the requests never sent that was shed.
-fn shed(document: &Document) -> Option<Block> {
-    let shed = document.results.outcomes.shed;
-    let never_sent = document.results.outcomes.never_sent;
-    let most = units::count(document.plan.load.in_flight_max?.into());
-    let of_all = format!("{} of {} never sent", units::count(shed), units::count(never_sent));
-    let text = format!("{of_all}: due while {most} requests were in flight");
-    (shed > 0).then(|| Block::facts("Shed", vec![Fact::text(text).toned(Tone::Bad)]))
+/// Parts of the classes with a count above 0.
+fn parts(outcomes: &Outcomes) -> impl Iterator<Item = Block> {
+    let block = |part: &OutcomePart| {
+        let count = units::count(outcomes.part(*part));
+        let whole = units::count(outcomes.of(part.whole()));
+        let text = format!("{count} of {whole} {}: {}", words(part.whole().name()), part.words());
+        let title = part.name()[..1].to_uppercase() + &part.name()[1..];
+        Block::facts(&title, vec![Fact::text(text).toned(Tone::Bad)])
+    };
+    let parts = OutcomePart::ALL.iter().filter(|part| outcomes.part(**part) > 0);
+    parts.map(block)
 }
 
 /// Status codes. With expectations, a code alone is neither good nor bad.
@@ -110,15 +121,11 @@ fn destinations(destinations: &[DestinationSection]) -> Option<Block> {
         let mut facts = vec![
             Fact::text(&share.address),
             Fact::counted(share.connects, "connect"),
-            Fact::error("ok", share.ok).toned(Tone::Plain),
+            Fact::error("ok", share.outcomes.ok).toned(Tone::Plain),
         ];
-        facts.extend(Fact::errors([
-            ("bad responses", share.bad_response),
-            ("errors", share.transport_error),
-            ("timed out", share.timed_out),
-            ("in flight", share.in_flight_at_end),
-            ("failed to connect", share.connects_failed),
-        ]));
+        let failed = failed_classes(&share.outcomes);
+        let failed = failed.chain([("failed to connect".to_owned(), share.connects_failed)]);
+        facts.extend(Fact::errors(failed));
         Line::facts(facts)
     };
     let lines: Vec<Line> = destinations.iter().map(line).collect();

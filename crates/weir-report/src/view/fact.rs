@@ -40,11 +40,11 @@ impl Fact {
     }
 
     /// Creates the errors of these that occurred.
-    pub(super) fn errors<'a>(
-        counts: impl IntoIterator<Item = (&'a str, u64)>,
+    pub(super) fn errors(
+        counts: impl IntoIterator<Item = (impl AsRef<str>, u64)>,
     ) -> impl Iterator<Item = Fact> {
         let occurred = counts.into_iter().filter(|(_, count)| *count > 0);
-        occurred.map(|(kind, count)| Fact::error(kind, count))
+        occurred.map(|(kind, count)| Fact::error(kind.as_ref(), count))
     }
 
     /// Creates the facts `p50 85 µs`, `p99 310 µs` and `max 1.2 ms`, as far as there are values.

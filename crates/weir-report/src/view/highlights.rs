@@ -21,7 +21,7 @@ pub(super) fn of(document: &Document) -> Vec<Entry> {
     if document.results.outcomes.ok > 0 {
         let (name, metric) = percentiles::of_load(document)[0];
         // Requests that the limit in flight shed say nothing about a time.
-        let is_shed = document.results.outcomes.shed > 0;
+        let is_shed = document.results.outcomes.unsent_by_plan() > 0;
         let name = if is_shed { format!("{name}, ok only") } else { name.to_owned() };
         let times = times(if is_shed { &metric.ok } else { metric.headline() }).into_iter();
         highlights.extend(times.map(|(label, cell)| {

@@ -74,7 +74,7 @@ fn columns(document: &Document) -> Vec<TitledTimes<'_>> {
     let mut listed = LINES.iter().filter_map(|p| columns[0].1.percentile(*p));
     if listed.any(|value| matches!(value.bound, Bound::Lower | Bound::Unknown)) {
         // Where requests were shed by plan, they say nothing about the target.
-        let place = usize::from(document.results.outcomes.shed == 0);
+        let place = usize::from(document.results.outcomes.unsent_by_plan() == 0);
         columns.insert(place, ("ok only", Cow::Borrowed(ok)));
     }
     columns.retain(|(_, summary)| summary.count > 0);

@@ -6,7 +6,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use weir_report::raw::{RawAbout, RawTrial, RawWriter};
-use weir_result::{ErrorKind, Load, Plan, RawOutcome, RawRow, SlotPhase};
+use weir_result::{ErrorKind, Load, OutcomeClass, Plan, RawRow, SlotPhase};
 
 /// Writes a file of these rows.
 fn written(rows: &[RawRow]) -> SerializedFileReader<bytes::Bytes> {
@@ -79,7 +79,7 @@ fn what_is_read_is_what_was_written() {
         status: 200,
         name: RawRow::NO_NAME,
         phase: SlotPhase::Measured,
-        outcome: RawOutcome::Ok,
+        outcome: OutcomeClass::Ok,
     };
     let unstamped = RawRow { tx_at: RawRow::NEVER, rx_at: RawRow::NEVER, ..completed };
     let failed = RawRow {
@@ -87,17 +87,17 @@ fn what_is_read_is_what_was_written() {
         first_message_at: RawRow::NEVER,
         messages: RawRow::NO_MESSAGES,
         status: 0,
-        outcome: RawOutcome::TransportError,
+        outcome: OutcomeClass::TransportError,
         ..unstamped
     };
     let because = |error| RawRow { error: Some(error), ..failed };
     let rows = [
         completed,
-        RawRow { status: 503, outcome: RawOutcome::BadResponse, ..unstamped },
+        RawRow { status: 503, outcome: OutcomeClass::BadResponse, ..unstamped },
         because(ErrorKind::Errno(104)),
         because(ErrorKind::Protocol("bad_chunk")),
-        RawRow { outcome: RawOutcome::TimedOut, phase: SlotPhase::Warmup, ..failed },
-        RawRow { outcome: RawOutcome::InFlightAtEnd, phase: SlotPhase::Tail, ..failed },
+        RawRow { outcome: OutcomeClass::TimedOut, phase: SlotPhase::Warmup, ..failed },
+        RawRow { outcome: OutcomeClass::InFlightAtEnd, phase: SlotPhase::Tail, ..failed },
         RawRow { intended_at: 5, ended_at: u64::MAX >> 1, ..RawRow::EMPTY },
     ];
     let file = written(&rows);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Outcomes;
 use crate::absent::is_default;
 use crate::connection_failure::ConnectionFailure;
 use crate::failures::FailureKind;
@@ -121,22 +122,6 @@ counters! {
     counter connects_failed: u64 => rules::sum;
     /// Connections that failed after they were up.
     counter connections_failed: u64 => rules::sum;
-    /// Measured requests with a complete response that counts as success.
-    counter ok: u64 => rules::sum;
-    /// Measured requests with a complete response that does not count as success.
-    counter bad_response: u64 => rules::sum;
-    /// Measured requests that ended without a complete response.
-    counter transport_error: u64 => rules::sum;
-    /// Measured requests without a complete response within the timeout.
-    counter timed_out: u64 => rules::sum;
-    /// Measured requests sent, and still without a response when the run ended.
-    counter in_flight_at_end: u64 => rules::sum;
-}
-
-impl DestinationCounts {
-    /// Returns the number of requests, which saturates: a document may hold any counts.
-    pub fn requests(&self) -> u64 {
-        let classes = [self.ok, self.bad_response, self.transport_error, self.timed_out];
-        classes.into_iter().fold(self.in_flight_at_end, u64::saturating_add)
-    }
+    /// Measured requests that were sent, by outcome.
+    counter outcomes: Outcomes => rules::merge;
 }

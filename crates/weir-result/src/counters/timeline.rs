@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MessageShare, NamedSlice};
+use super::{MessageShare, NamedSlice, Outcomes};
 use crate::absent::is_default;
 #[cfg(feature = "schema")]
 use crate::histogram::PackedHistogram;
@@ -33,23 +33,8 @@ counters! {
     /// Response time, or age, of its other requests; null if there are none.
     counter not_ok: Histogram => rules::merge,
         #[cfg_attr(feature = "schema", schemars(with = "Option<PackedHistogram>"))];
-    /// Of the requests of `not_ok`: those with a response that does not count as success.
-    counter bad_response: u64 => rules::sum,
-        #[serde(default, skip_serializing_if = "is_default")];
-    /// Those that ended without a complete response.
-    counter transport_error: u64 => rules::sum,
-        #[serde(default, skip_serializing_if = "is_default")];
-    /// Those without a complete response within the timeout.
-    counter timed_out: u64 => rules::sum,
-        #[serde(default, skip_serializing_if = "is_default")];
-    /// Those sent, and still without a response when the run ended.
-    counter in_flight_at_end: u64 => rules::sum,
-        #[serde(default, skip_serializing_if = "is_default")];
-    /// Those never sent.
-    counter never_sent: u64 => rules::sum,
-        #[serde(default, skip_serializing_if = "is_default")];
-    /// Of those: shed.
-    counter shed: u64 => rules::sum, #[serde(default, skip_serializing_if = "is_default")];
+    /// Its requests by outcome.
+    counter outcomes: Outcomes => rules::merge;
     /// Requests sent during the slice.
     counter sent: u64 => rules::sum, #[serde(default)];
     /// Complete responses during the slice, whichever requests they belong to.

@@ -8,7 +8,9 @@ use std::fmt::Debug;
 use super::latency::Latency;
 use super::recorded::Recorded;
 use super::results::Results;
-use crate::counters::{DestinationCounts, MessageShare, ResultCounts, Slice, StageLags, TlsCounts};
+use crate::counters::{
+    MessageShare, OutcomeClass, OutcomePart, ResultCounts, Slice, StageLags, TlsCounts,
+};
 use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::Plan;
@@ -59,7 +61,10 @@ fn check_counts(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant>
     let outcomes = &results.outcomes;
     let answered = outcomes.ok + outcomes.bad_response;
     equal("the six classes and the planned count", outcomes.total(), results.planned)?;
-    at_most("shed requests and those never sent", outcomes.shed, outcomes.never_sent)?;
+    for part in OutcomePart::ALL {
+        let what = format!("{} requests and those of their class", part.name());
+        at_most(&what, outcomes.part(*part), outcomes.of(part.whole()))?;
+    }
     equal("status codes and answers", total(measurements.results.status.values()), answered)?;
     equal(
         "errors by kind and transport errors",
@@ -85,7 +90,7 @@ fn check_counts(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant>
     at_most("good answers and completed ones", results.good, results.completed)?;
     let shares = &measurements.destinations;
     if !shares.is_empty() {
-        let of_all = shares.iter().map(DestinationCounts::requests);
+        let of_all = shares.iter().map(|share| share.outcomes.sent());
         let requests = of_all.fold(0, u64::saturating_add);
         let sent = measurements.results.planned - outcomes.never_sent;
         equal("requests over destinations and those not 'never sent'", requests, sent)?;
@@ -158,7 +163,19 @@ fn check_slices(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     let outcomes = &measurements.results.outcomes;
     equal("ok requests over slices and in all", sum(|slice| &slice.ok), outcomes.ok)?;
     let failed = measurements.results.planned - outcomes.ok;
-    equal("failed requests over slices and in all", sum(|slice| &slice.not_ok), failed)
+    equal("failed requests over slices and in all", sum(|slice| &slice.not_ok), failed)?;
+    for slice in &measurements.slices {
+        let all = slice.ok.count().saturating_add(slice.not_ok.count());
+        equal("classes and times of a slice", slice.outcomes.total(), all)?;
+        equal("ok requests and their times in a slice", slice.outcomes.ok, slice.ok.count())?;
+    }
+    for class in OutcomeClass::ALL {
+        let counts: Vec<u64> =
+            measurements.slices.iter().map(|slice| slice.outcomes.of(class)).collect();
+        let what = format!("{} requests over slices and in all", class.name());
+        equal(&what, total(&counts), outcomes.of(class))?;
+    }
+    Ok(())
 }
 
 /// If there are names, they add up to the whole: every class, status, error and bucket.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::results::{ResultKinds, Results};
 use super::scope_span::ScopeSpan;
-use crate::counters::{NamedSlice, Slice};
+use crate::counters::{NamedSlice, Outcomes, Slice};
 use crate::measurements::Measurements;
 use crate::plan::Plan;
 
@@ -41,14 +41,16 @@ impl NameSection {
     }
 }
 
-/// Returns one name's shares of slices, each as a slice.
+/// Returns one name's shares of slices, each as a slice whose failures have no classes.
 pub(super) fn shares(slices: &[Slice], place: usize) -> Vec<Slice> {
     let share = |slice: &Slice| {
         let NamedSlice { ok, not_ok, completed, good, messages } =
             slice.named.get(place).cloned().unwrap_or_default();
         let start_ns = slice.start_ns;
         let end_ns = slice.end_ns;
-        Slice { start_ns, end_ns, ok, not_ok, completed, good, messages, ..Slice::default() }
+        let outcomes = Outcomes { ok: ok.count(), ..Outcomes::default() };
+        let times = Slice { start_ns, end_ns, ok, not_ok, outcomes, ..Slice::default() };
+        Slice { completed, good, messages, ..times }
     };
     slices.iter().map(share).collect()
 }

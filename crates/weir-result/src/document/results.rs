@@ -204,17 +204,11 @@ pub(super) fn counts_of(slices: &[Slice]) -> ResultCounts {
     };
     let ok = merged(|slice| &slice.ok);
     let censored = merged(|slice| &slice.not_ok);
+    let mut outcomes = Outcomes::default();
+    slices.iter().for_each(|slice| outcomes.add(&slice.outcomes));
     ResultCounts {
         planned: ok.count() + censored.count(),
-        outcomes: Outcomes {
-            ok: ok.count(),
-            bad_response: sum(|slice| slice.bad_response),
-            transport_error: sum(|slice| slice.transport_error),
-            timed_out: sum(|slice| slice.timed_out),
-            in_flight_at_end: sum(|slice| slice.in_flight_at_end),
-            never_sent: sum(|slice| slice.never_sent),
-            shed: sum(|slice| slice.shed),
-        },
+        outcomes,
         completed: sum(|slice| slice.completed),
         good: sum(|slice| slice.good),
         response_time: ByOutcome { ok, censored, ..ByOutcome::default() },

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use weir_result::Interval;
+use weir_result::{Interval, OutcomeClass};
 use weir_text::units;
 
 use super::comparison::Relation;
@@ -71,9 +71,9 @@ impl AbortCondition {
     /// count. `None` if the interval has none, because no request ended in it.
     pub fn value(&self, interval: &Interval) -> Option<f64> {
         let failed = |class| match class {
-            Class::BadResponse => interval.bad,
-            Class::TransportError => interval.errors,
-            Class::TimedOut => interval.timed_out,
+            Class::Of(OutcomeClass::BadResponse) => interval.bad,
+            Class::Of(OutcomeClass::TransportError) => interval.errors,
+            Class::Of(OutcomeClass::TimedOut) => interval.timed_out,
             _ => interval.bad + interval.errors + interval.timed_out,
         };
         match &self.metric {
@@ -133,15 +133,21 @@ fn metric(name: &str) -> Result<AssertedMetric, String> {
         return Err(format!("'{name}' is of one name of a list, and a condition of all requests"));
     }
     let metric = AssertedMetric::parse(name)?;
-    match &metric {
-        AssertedMetric::Time(Time::RESPONSE, _)
-        | AssertedMetric::Rate(_)
-        | AssertedMetric::Share(Class::Errors | Class::BadResponse)
-        | AssertedMetric::Share(Class::TransportError | Class::TimedOut)
-        | AssertedMetric::Count(Class::Errors | Class::BadResponse)
-        | AssertedMetric::Count(Class::TransportError | Class::TimedOut) => Ok(metric),
-        _ => Err(format!("'{name}' is not known while the load goes: use {METRICS}")),
+    let is_known = match &metric {
+        AssertedMetric::Time(Time::RESPONSE, _) | AssertedMetric::Rate(_) => true,
+        AssertedMetric::Share(class) | AssertedMetric::Count(class) => is_counted(*class),
+        _ => false,
+    };
+    match is_known {
+        true => Ok(metric),
+        false => Err(format!("'{name}' is not known while the load goes: use {METRICS}")),
     }
+}
+
+/// True if intervals count a class.
+fn is_counted(class: Class) -> bool {
+    use OutcomeClass::{BadResponse, TimedOut, TransportError};
+    matches!(class, Class::Errors | Class::Of(BadResponse | TransportError | TimedOut))
 }
 
 /// Parses the time for which a condition must hold.

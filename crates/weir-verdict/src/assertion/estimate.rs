@@ -223,12 +223,8 @@ pub(super) fn hits(class: Class, scope: &Scope<'_>) -> u64 {
     let outcomes = scope.results.outcomes;
     match class {
         Class::Errors => scope.results.failed(),
-        Class::BadResponse => outcomes.bad_response,
-        Class::TransportError => outcomes.transport_error,
-        Class::TimedOut => outcomes.timed_out,
-        Class::InFlightAtEnd => outcomes.in_flight_at_end,
-        Class::NeverSent => outcomes.never_sent,
-        Class::Shed => outcomes.shed,
+        Class::Of(class) => outcomes.of(class),
+        Class::Part(part) => outcomes.part(part),
         Class::Status(first, last) => {
             scope.results.status.range(first..=last).map(|(_, count)| count).sum()
         }

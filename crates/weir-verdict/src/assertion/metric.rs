@@ -5,6 +5,7 @@ use super::path::SECTIONS;
 use super::unit::{Unit, percentile_field};
 use weir_result::document::{Latency, Results};
 use weir_result::quantile::PERCENTILES;
+use weir_result::{OutcomeClass, OutcomePart};
 use weir_text::similar;
 use weir_text::units::parse_duration_ns;
 
@@ -90,12 +91,10 @@ pub(super) enum ThroughputRate {
 pub(super) enum Class {
     /// All requests that did not end as `ok`.
     Errors,
-    BadResponse,
-    TransportError,
-    TimedOut,
-    InFlightAtEnd,
-    NeverSent,
-    Shed,
+    /// Those of one outcome.
+    Of(OutcomeClass),
+    /// A part of them.
+    Part(OutcomePart),
     /// Responses with a status from the first to the last.
     Status(u16, u16),
 }
@@ -135,15 +134,16 @@ const RATES: [(&str, ThroughputRate); 6] = [
     ("bytes", ThroughputRate::Bytes),
 ];
 
-const CLASSES: [(&str, Class); 7] = [
-    ("errors", Class::Errors),
-    ("bad_response", Class::BadResponse),
-    ("transport_error", Class::TransportError),
-    ("timeouts", Class::TimedOut),
-    ("in_flight_at_end", Class::InFlightAtEnd),
-    ("never_sent", Class::NeverSent),
-    ("shed", Class::Shed),
-];
+/// Returns all classes but those of a status, with their names.
+fn classes() -> impl Iterator<Item = (&'static str, Class)> {
+    let failed = OutcomeClass::ALL.into_iter().filter(|class| *class != OutcomeClass::Ok);
+    let failed = failed.map(|class| match class {
+        OutcomeClass::TimedOut => ("timeouts", Class::Of(class)),
+        _ => (class.name(), Class::Of(class)),
+    });
+    let parts = OutcomePart::ALL.iter().map(|part| (part.name(), Class::Part(*part)));
+    std::iter::once(("errors", Class::Errors)).chain(failed).chain(parts)
+}
 
 /// Reference to the list of names.
 const LIST: &str = "docs/CI.md lists all";
@@ -163,7 +163,8 @@ impl AssertedMetric {
             Some(class) => (class, true),
             None => (name, false),
         };
-        if let Some(class) = find(&CLASSES, class).or_else(|| status(class)) {
+        let named = classes().find(|(known, _)| *known == class).map(|(_, class)| class);
+        if let Some(class) = named.or_else(|| status(class)) {
             let of = if is_count { AssertedMetric::Count } else { AssertedMetric::Share };
             return Ok(of(class));
         }
@@ -312,7 +313,7 @@ fn unknown(name: &str, first: &str) -> String {
     if name.starts_with("status.") {
         return format!("'{name}' is no status: write status.404 or status.5xx");
     }
-    let names = CLASSES.iter().map(|(name, _)| *name);
+    let names = classes().map(|(name, _)| name);
     let names = names.chain(RATES.iter().map(|(name, _)| *name));
     let names = names.chain(SHORT_TIMES.iter().map(|(name, _)| *name));
     let names = names.chain(Results::TIMES).chain(Latency::NAMES.iter().copied());

@@ -129,7 +129,7 @@ fn connection_waits(document: &Document, limit: &Limit) -> Rule {
     let waited: u64 = longer.map(|(_, count)| count).sum();
     // Requests never sent waited to the end.
     let results = &document.results;
-    let unsent = results.outcomes.never_sent.saturating_sub(results.outcomes.shed);
+    let unsent = results.outcomes.never_sent.saturating_sub(results.outcomes.unsent_by_plan());
     let share = (waited + unsent) as f64 / planned as f64;
     let evidence = match opening_ns {
         0 => format!("{} of requests waited for a free connection", units::percent(share)),

@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json as value};
 use weir_result::document::Metric;
 use weir_result::quantile::Bound;
-use weir_result::{DestinationCounts, Document, Histogram, LoadError, Measurements, TlsCounts};
+use weir_result::{
+    DestinationCounts, Document, Histogram, LoadError, Measurements, Outcomes, TlsCounts,
+};
 
 fn request(end: End, lag_ns: u64, service_ns: u64) -> Request {
     Request { slice: 0, lag_ns, service_ns, end }
@@ -306,8 +308,10 @@ fn renewing(part: u32, count: u32) -> Document {
     measurements.connect_setup.record(1_000);
     (2..=4).for_each(|us| measurements.connect_window.record(us * 1_000));
     measurements.connections.renewed = 4;
-    let share = DestinationCounts { connects: 2, ok: 60, ..DestinationCounts::default() };
-    let other = DestinationCounts { ok: 38, bad_response: 1, timed_out: 1, ..share };
+    let outcomes = Outcomes { ok: 60, ..Outcomes::default() };
+    let share = DestinationCounts { connects: 2, outcomes, ..DestinationCounts::default() };
+    let outcomes = Outcomes { ok: 38, bad_response: 1, timed_out: 1, ..Outcomes::default() };
+    let other = DestinationCounts { outcomes, ..share };
     measurements.destinations = vec![share, other];
     let mut parts = parts(part, count, measurements);
     parts.given.plan.connection.destinations = vec!["a:1".to_owned(), "b:2".to_owned()];
@@ -333,7 +337,7 @@ fn connections_of_the_window_are_distinguished_and_added_up() {
     let shares: Vec<(&str, u64, u64)> = connections
         .destinations
         .iter()
-        .map(|share| (share.address.as_str(), share.connects, share.ok))
+        .map(|share| (share.address.as_str(), share.connects, share.outcomes.ok))
         .collect();
     assert_eq!(shares, [("a:1", 4, 120), ("b:2", 4, 76)]);
 }
@@ -341,7 +345,8 @@ fn connections_of_the_window_are_distinguished_and_added_up() {
 #[test]
 fn shares_of_destinations_that_do_not_add_up_are_refused() {
     let mut measurements = hundred();
-    measurements.destinations = vec![DestinationCounts { ok: 98, ..Default::default() }; 1];
+    let outcomes = Outcomes { ok: 98, ..Outcomes::default() };
+    measurements.destinations = vec![DestinationCounts { outcomes, ..Default::default() }; 1];
     let error = weir_verdict::assemble(parts(1, 1, measurements)).expect_err("98 of 100");
     assert!(error.to_string().contains("requests over destinations"), "{error}");
 }

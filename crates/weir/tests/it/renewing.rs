@@ -160,10 +160,10 @@ fn connections_are_partitioned_over_destinations() {
             let stats = server.stop();
             assert_eq!(&share.address, address, "{ran}");
             assert_eq!((share.connects, stats.accepted), (2, 2), "{ran}");
-            assert_eq!(share.ok, stats.requests, "{ran}");
-            ran.assert_says(&format!("{address} 2 connects ok: {}", share.ok));
+            assert_eq!(share.outcomes.ok, stats.requests, "{ran}");
+            ran.assert_says(&format!("{address} 2 connects ok: {}", share.outcomes.ok));
         }
-        assert_eq!(shares.iter().map(|share| share.ok).sum::<u64>(), 300, "{ran}");
+        assert_eq!(shares.iter().map(|share| share.outcomes.ok).sum::<u64>(), 300, "{ran}");
     });
 }
 
@@ -180,7 +180,11 @@ fn a_destination_that_refuses_is_distinguished() {
         assert_eq!((shares[0].connects, shares[0].connects_failed), (1, 0), "{ran}");
         assert_eq!(shares[1].connects, 0, "{ran}");
         assert!(shares[1].connects_failed > 0, "{ran}");
-        assert_eq!((shares[0].ok, shares[1].ok), (ran.document.results.outcomes.ok, 0), "{ran}");
+        assert_eq!(
+            (shares[0].outcomes.ok, shares[1].outcomes.ok),
+            (ran.document.results.outcomes.ok, 0),
+            "{ran}"
+        );
         ran.assert_says("failed to connect");
     });
 }

@@ -3,7 +3,7 @@
 use weir_io::ConnId;
 use weir_result::{DestinationCounts, FailurePhase, Measurements};
 
-use crate::exchange::{Completion, ExchangeObserver, Outcome, SlotPhase};
+use crate::exchange::{Completion, ExchangeObserver, SlotPhase};
 use crate::time::Partition;
 
 /// Counts for each of several destinations.
@@ -32,14 +32,7 @@ impl ExchangeObserver for Destinations {
         if completion.exchange.phase != SlotPhase::Measured {
             return;
         }
-        let counts = self.of(completion.conn);
-        match completion.outcome {
-            Outcome::Ok(_) => counts.ok += 1,
-            Outcome::BadResponse(_) => counts.bad_response += 1,
-            Outcome::TransportError(_) => counts.transport_error += 1,
-            Outcome::TimedOut => counts.timed_out += 1,
-            Outcome::InFlightAtEnd => counts.in_flight_at_end += 1,
-        }
+        self.of(completion.conn).outcomes.count(completion.outcome.class(), 1);
     }
 
     fn connected(&mut self, conn: ConnId) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weir_io::Nanos;
-use weir_result::{Measurements, RawOutcome, RawRow, RawSink};
+use weir_result::{Measurements, RawRow, RawSink};
 
 use crate::exchange::{
     Completion, ExchangeMessages, ExchangeObserver, KernelTimes, NeverSent, Outcome,
@@ -52,16 +52,10 @@ impl ExchangeObserver for RawWriter {
         if let Outcome::Ok(response) | Outcome::BadResponse(response) = outcome {
             (row.status, row.first_byte_at) = (response.status, response.first_byte_at.0);
         }
-        row.outcome = match outcome {
-            Outcome::Ok(_) => RawOutcome::Ok,
-            Outcome::BadResponse(_) => RawOutcome::BadResponse,
-            Outcome::TransportError(kind) => {
-                row.error = Some(*kind);
-                RawOutcome::TransportError
-            }
-            Outcome::TimedOut => RawOutcome::TimedOut,
-            Outcome::InFlightAtEnd => RawOutcome::InFlightAtEnd,
-        };
+        row.outcome = outcome.class();
+        if let Outcome::TransportError(kind) = outcome {
+            row.error = Some(*kind);
+        }
         if let Some(ExchangeMessages { count, bytes, first_at }) = *messages {
             row.messages = count;
             row.message_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use weir_io::Nanos;
 use weir_result::{
-    ByOutcome, ErrorKind, Histogram, MissKind, NameTotals, NamedSlice, Outcomes, ResultCounts,
-    SparseHistogram, Tally,
+    ByOutcome, ErrorKind, Histogram, MissKind, NameTotals, NamedSlice, OutcomePart, Outcomes,
+    ResultCounts, SparseHistogram, Tally,
 };
 
 use super::failures::{Failures, count_failure};
@@ -16,7 +16,7 @@ use crate::exchange::{Exchange, Outcome};
 use crate::job::{ListTurn, RequestList, RowNames};
 use crate::live::WorkerFrame;
 use crate::record::message_tally::MessageTally;
-use crate::time::{Schedule, ShedSlots, Timeline};
+use crate::time::{Timeline, UnsentSlots};
 
 /// Tallies by name.
 #[derive(Debug)]
@@ -46,17 +46,6 @@ struct NameTallies {
     service: Failures,
     /// Ages of slots that were never sent.
     never: Tally,
-}
-
-/// The slots that were not sent by the end of a run.
-pub(super) struct UnsentSlots<'a> {
-    /// Schedule that still holds the slots that were not taken.
-    pub(super) left: &'a Schedule,
-    /// Slots that were shed.
-    pub(super) shed: &'a ShedSlots,
-    pub(super) facts: &'a PlanFacts,
-    /// In a closed loop: number of requests that were to be measured and were not sent.
-    pub(super) missing: u64,
 }
 
 impl ByName {
@@ -201,33 +190,32 @@ impl ByName {
     }
 
     /// Counts the slots that were never sent, with their shares of `slices`, and returns the counts
-    /// of each name.
+    /// of each name. In a closed loop they are `missing` requests.
     pub(super) fn finish(
         mut self,
-        unsent: &UnsentSlots<'_>,
+        unsent: &UnsentSlots,
+        facts: &PlanFacts,
+        missing: u64,
         slices: &mut Slices,
     ) -> Vec<ResultCounts> {
-        let PlanFacts { timeline, listed, unsent_until, .. } = *unsent.facts;
+        let PlanFacts { timeline, listed, unsent_until, .. } = *facts;
         let Timeline { start, t0, .. } = timeline;
         let list = Arc::clone(&self.list);
         let mut names = RowNames::new(&list);
         if self.is_open_loop {
             let until_ns = timeline.window_end_ns().min(unsent_until.since(start));
-            let shed = unsent.shed.slots(until_ns).map(|slot| (slot, true));
-            let left = unsent.left.clone().walk(until_ns).map(|slot| (slot, false));
-            for ((index, offset_ns), is_shed) in shed.chain(left) {
-                let due = start.after(offset_ns);
+            for slot in unsent.slots(until_ns) {
+                let due = start.after(slot.offset_ns);
                 if due >= t0 {
-                    let name = name_of(&mut names, ListTurn::Slot(index));
-                    self.never_sent(name, unsent_until.since(due), slices.slot(due));
-                    self.names[usize::from(name)].outcomes.shed += u64::from(is_shed);
+                    let name = name_of(&mut names, ListTurn::Slot(slot.index));
+                    self.never_sent(name, slot.part, unsent_until.since(due), slices.slot(due));
                 }
             }
         } else {
             let (turns, taken) = listed;
-            for nth in taken..taken + unsent.missing {
+            for nth in taken..taken + missing {
                 let name = name_of(&mut names, turns.nth(nth));
-                self.never_sent(name, unsent_until.since(t0), slices.slot(t0));
+                self.never_sent(name, None, unsent_until.since(t0), slices.slot(t0));
             }
         }
         let of_name = |name: &NameTallies| {
@@ -238,10 +226,19 @@ impl ByName {
         self.names.iter().map(of_name).collect()
     }
 
-    /// Counts a slot that was never sent.
-    fn never_sent(&mut self, name: u16, age_ns: u64, slice: &mut SliceTally) {
+    /// Counts a slot that was never sent, with the part of its class.
+    fn never_sent(
+        &mut self,
+        name: u16,
+        part: Option<OutcomePart>,
+        age_ns: u64,
+        slice: &mut SliceTally,
+    ) {
         let tallies = &mut self.names[usize::from(name)];
-        tallies.outcomes.never_sent += 1;
+        match part {
+            Some(part) => tallies.outcomes.count_part(part, 1),
+            None => tallies.outcomes.never_sent += 1,
+        }
         tallies.never.record(age_ns);
         if let Some(place) = tallies.place {
             slice.named(place).not_ok.record(age_ns);

@@ -1,6 +1,6 @@
 //! Slots that did not end as `ok`: their counts and times by class.
 
-use weir_result::{ByOutcome, Histogram, Outcomes, Tally};
+use weir_result::{ByOutcome, Histogram, OutcomeClass, Outcomes, Tally};
 
 use crate::exchange::Outcome;
 
@@ -36,11 +36,8 @@ impl Failures {
 
 /// Counts a slot by its outcome, unless that is `ok`.
 pub(super) fn count_failure(outcomes: &mut Outcomes, outcome: Outcome) {
-    match outcome {
-        Outcome::Ok(_) => {}
-        Outcome::BadResponse(_) => outcomes.bad_response += 1,
-        Outcome::TransportError(_) => outcomes.transport_error += 1,
-        Outcome::TimedOut => outcomes.timed_out += 1,
-        Outcome::InFlightAtEnd => outcomes.in_flight_at_end += 1,
+    let class = outcome.class();
+    if class != OutcomeClass::Ok {
+        outcomes.count(class, 1);
     }
 }

@@ -4,23 +4,20 @@ use std::collections::BTreeMap;
 
 use weir_io::Nanos;
 use weir_result::{
-    ByOutcome, Histogram, Measurements, MessageShare, Occupancy, Outcomes, ResultCounts, Sent,
-    SparseHistogram, Tally, WorkerPhases,
+    ByOutcome, Histogram, Measurements, MessageShare, Occupancy, OutcomeClass, OutcomePart,
+    ResultCounts, Sent, SparseHistogram, Tally, WorkerPhases,
 };
 
-use super::by_name::UnsentSlots;
+use super::slices::UnsentTally;
 use super::{PlanFacts, Recorder};
 use crate::live::WorkerLive;
-use crate::time::{Schedule, ShedSlots, Timeline};
+use crate::time::{Timeline, UnsentSlots};
 
 impl Recorder {
-    /// Returns the worker's measurements. The slots of M that were never sent are those that
-    /// `schedule` still holds, which are taken from it, and those of `shed`. Sends the last
-    /// interval to `live`.
+    /// Returns the worker's measurements. Sends the last interval to `live`.
     pub(in crate::record) fn finish(
         mut self,
-        schedule: &mut Schedule,
-        shed: &ShedSlots,
+        unsent: &UnsentSlots,
         facts: &PlanFacts,
         mut phases: WorkerPhases,
         live: &WorkerLive,
@@ -28,11 +25,9 @@ impl Recorder {
         let timeline = &facts.timeline;
         self.catch_up.finish(timeline.t0, &mut phases.usage);
         let end = Nanos(phases.drained_ns);
-        let left = schedule.clone();
-        let never = self.never_sent(schedule, shed, facts);
-        let planned = self.planned(schedule, facts, never.shed);
-        let unsent = UnsentSlots { left: &left, shed, facts, missing: never.ages.count() };
-        let names = self.finish_names(&unsent, live);
+        let never = self.never_sent(unsent, facts);
+        let planned = self.planned(unsent, facts, &never.all);
+        let names = self.finish_names(unsent, facts, never.all.ages.count(), live);
         let slices = self.slices.finish(timeline, phases.t1_ns, &never.by_slice);
         let t1 = timeline.t1.min(Nanos(phases.t1_ns).max(timeline.t0));
         let mut response_time = self.times.response.finish();
@@ -43,19 +38,21 @@ impl Recorder {
             if self.is_open_loop { self.times.service.finish() } else { response_time.clone() };
         let stage_lags = self.lags_by_stage.finish(self.stages.len(), self.times.lags());
         service_time.ok.add(&sum(&self.times.unwaited.service_ok, &self.times.waited.service_ok));
-        response_time.censored.add(&never.ages);
+        response_time.censored.add(&never.all.ages);
         let Lags { mut send_lag, sched_lag, connection_wait } = self.lags();
         if self.is_open_loop {
-            send_lag.censored.add(&never.ages);
+            send_lag.censored.add(&never.all.ages);
         }
         let sent = self.really_sent();
+        let mut outcomes = self.counts.outcomes;
+        outcomes.add(&never.all.outcomes);
         let capacity_ns = self.capacity.finish(timeline, end);
         let occupancy = Occupancy { capacity_ns, ..self.occupancy.finish(timeline, end) };
         let messages = MessageShare::sum(slices.iter().filter_map(|of| of.messages.as_ref()));
         Measurements {
             results: ResultCounts {
                 planned,
-                outcomes: never.added_to(self.counts.outcomes),
+                outcomes,
                 status: (0u16..).zip(*self.status).filter(|(_, count)| *count > 0).collect(),
                 errors: self.counts.errors,
                 completed: self.counts.completed,
@@ -108,24 +105,31 @@ impl Recorder {
     }
 
     /// Returns the number of slots of M. If the window was cut, more may have been sent than were
-    /// planned up to its end, beside those that were `shed`.
-    fn planned(&self, schedule: &Schedule, facts: &PlanFacts, shed: u64) -> u64 {
+    /// planned up to its end, beside those that were not sent by plan.
+    fn planned(&self, unsent: &UnsentSlots, facts: &PlanFacts, never: &UnsentTally) -> u64 {
         let sent = self.counts.sent.measured;
         if !self.is_open_loop {
             return facts.quota.unwrap_or(sent).max(sent);
         }
         let timeline = &facts.timeline;
         let t0_ns = timeline.t0.since(timeline.start);
-        let by_plan = schedule.planned(t0_ns, timeline.window_end_ns());
-        if facts.is_cut { by_plan.max(sent + shed) } else { by_plan }
+        let by_plan = unsent.left.planned(t0_ns, timeline.window_end_ns());
+        let unsent_by_plan = never.outcomes.unsent_by_plan();
+        if facts.is_cut { by_plan.max(sent + unsent_by_plan) } else { by_plan }
     }
 
     /// Returns the counts of each name, and adds their slots that were never sent to the slices.
     /// Sends the last totals to `live`.
-    fn finish_names(&mut self, unsent: &UnsentSlots<'_>, live: &WorkerLive) -> Vec<ResultCounts> {
+    fn finish_names(
+        &mut self,
+        unsent: &UnsentSlots,
+        facts: &PlanFacts,
+        missing: u64,
+        live: &WorkerLive,
+    ) -> Vec<ResultCounts> {
         let Some(names) = self.names.take() else { return Vec::new() };
         live.send_names(|| names.totals(None));
-        names.finish(unsent, &mut self.slices)
+        names.finish(unsent, facts, missing, &mut self.slices)
     }
 
     /// Returns the number of requests put on the wire and, apart, of those whose send failed.
@@ -141,20 +145,15 @@ impl Recorder {
 
     /// Returns the slots of M that were never sent, by bucket arithmetic. A range of slots whose
     /// ages share a bucket and a slice is one record, so that an absurd rate ends at once.
-    fn never_sent(
-        &mut self,
-        schedule: &mut Schedule,
-        shed: &ShedSlots,
-        facts: &PlanFacts,
-    ) -> NeverSentCounts {
+    fn never_sent(&self, unsent: &UnsentSlots, facts: &PlanFacts) -> UnsentTallies {
         let Timeline { start, t0, .. } = facts.timeline;
         let end = facts.unsent_until;
-        let mut never = NeverSentCounts::default();
+        let mut never = UnsentTallies::default();
         if !self.is_open_loop {
             let sent = self.counts.sent.measured;
             let missing = facts.quota.map_or(0, |quota| quota.saturating_sub(sent));
             let age = end.since(t0);
-            never.add(0, age, age, missing, u128::from(age) * u128::from(missing));
+            never.add(0, [age, age], missing, u128::from(age) * u128::from(missing));
             return never;
         }
         let end_offset = end.since(start);
@@ -165,7 +164,7 @@ impl Recorder {
             let bucket_end = end_offset - weir_result::histogram::lowest_in(bucket) + 1;
             bucket_end.min(self.slices.end_of(start.after(offset)).since(start))
         };
-        schedule.take_ranges(until, spans, |range| {
+        unsent.left.clone().take_ranges(until, spans, |range| {
             if start.after(range.first_ns) < t0 {
                 return;
             }
@@ -173,26 +172,15 @@ impl Recorder {
             let sum = u128::from(end_offset) * u128::from(range.slots) - range.sum_ns;
             let oldest = end_offset - range.first_ns;
             let youngest = end_offset - range.last_ns;
-            never.add(slice, youngest, oldest, range.slots, sum);
+            never.add(slice, [youngest, oldest], range.slots, sum);
         });
-        self.add_shed(shed, facts, &mut never);
-        never
-    }
-
-    /// Adds the slots of M that were shed. Their age counts up to `end`, as that of others does.
-    fn add_shed(&mut self, shed: &ShedSlots, facts: &PlanFacts, never: &mut NeverSentCounts) {
-        let Timeline { start, t0, .. } = facts.timeline;
-        let end = facts.unsent_until;
-        let until_ns = facts.timeline.window_end_ns().min(end.since(start));
-        for (_, offset_ns) in shed.slots(until_ns) {
-            let due = start.after(offset_ns);
+        for slot in unsent.parted(until) {
+            let due = start.after(slot.offset_ns);
             if due >= t0 {
-                let age_ns = end.since(due);
-                never.add(self.slices.index(due), age_ns, age_ns, 1, age_ns.into());
-                never.shed += 1;
-                self.slices.slot(due).outcomes.shed += 1;
+                never.add_one(self.slices.index(due), end.since(due), slot.part);
             }
         }
+        never
     }
 }
 
@@ -204,26 +192,33 @@ struct Lags {
     connection_wait: Histogram,
 }
 
-/// Slots of M that were never sent.
+/// Slots of M that were never sent, in all and by slice.
 #[derive(Debug, Default)]
-struct NeverSentCounts {
-    ages: Histogram,
-    /// Number of those that were shed.
-    shed: u64,
-    by_slice: BTreeMap<usize, Histogram>,
+struct UnsentTallies {
+    all: UnsentTally,
+    by_slice: BTreeMap<usize, UnsentTally>,
 }
 
-impl NeverSentCounts {
-    /// Returns the classes with these slots.
-    fn added_to(&self, sent: Outcomes) -> Outcomes {
-        Outcomes { never_sent: self.ages.count(), shed: self.shed, ..sent }
+impl UnsentTallies {
+    /// Adds slots of a slice that were left, from the youngest to the oldest.
+    fn add(&mut self, slice: usize, [youngest, oldest]: [u64; 2], slots: u64, sum_ns: u128) {
+        if slots == 0 {
+            return;
+        }
+        for tally in [&mut self.all, self.by_slice.entry(slice).or_default()] {
+            tally.ages.record_range(youngest, oldest, slots, sum_ns);
+            tally.outcomes.count(OutcomeClass::NeverSent, slots);
+        }
     }
 
-    fn add(&mut self, slice: usize, youngest: u64, oldest: u64, slots: u64, sum_ns: u128) {
-        if slots > 0 {
-            self.ages.record_range(youngest, oldest, slots, sum_ns);
-            let slice = self.by_slice.entry(slice).or_default();
-            slice.record_range(youngest, oldest, slots, sum_ns);
+    /// Adds a slot of a slice, with the part of its class.
+    fn add_one(&mut self, slice: usize, age_ns: u64, part: Option<OutcomePart>) {
+        for tally in [&mut self.all, self.by_slice.entry(slice).or_default()] {
+            tally.ages.record_range(age_ns, age_ns, 1, age_ns.into());
+            match part {
+                Some(part) => tally.outcomes.count_part(part, 1),
+                None => tally.outcomes.count(OutcomeClass::NeverSent, 1),
+            }
         }
     }
 }

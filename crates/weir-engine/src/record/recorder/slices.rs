@@ -77,7 +77,7 @@ pub(crate) struct SliceTally {
     pub(crate) ok: Tally,
     /// Other slots: response time of failures, or age.
     pub(crate) not_ok: Tally,
-    /// Classes of the slots of `not_ok` that were sent; of the others only those that were shed.
+    /// Classes of the slots of `not_ok` that were sent.
     pub(crate) outcomes: Outcomes,
     /// Events within the slice.
     pub(crate) counts: SliceCounts,
@@ -85,6 +85,13 @@ pub(crate) struct SliceTally {
     messages: Option<Box<MessageTally>>,
     /// Shares of the names of a list that have slices, up to the last that was counted.
     named: Vec<NamedTally>,
+}
+
+/// Slots that were never sent.
+#[derive(Debug, Default)]
+pub(crate) struct UnsentTally {
+    pub(super) ages: Histogram,
+    pub(super) outcomes: Outcomes,
 }
 
 /// One name's share of a slice.
@@ -271,7 +278,7 @@ impl Slices {
         &self,
         timeline: &Timeline,
         t1_observed_ns: u64,
-        never_sent: &BTreeMap<usize, Histogram>,
+        never_sent: &BTreeMap<usize, UnsentTally>,
     ) -> Vec<Slice> {
         let t1 = timeline.t1.min(Nanos(t1_observed_ns.max(timeline.t0.0)));
         let mut slices: Vec<Slice> = Vec::new();
@@ -279,29 +286,23 @@ impl Slices {
             let from = self.bound(index);
             let until = self.bound(index + 1).min(t1);
             let SliceCounts { sent, completed, good, in_flight, backlog } = tally.counts;
-            let Outcomes {
-                bad_response, transport_error, timed_out, in_flight_at_end, shed, ..
-            } = tally.outcomes;
             let mut slice = Slice {
                 start_ns: from.min(t1).since(self.t0),
                 end_ns: until.since(self.t0),
-                bad_response,
-                transport_error,
-                timed_out,
-                in_flight_at_end,
-                shed,
+                outcomes: tally.outcomes,
                 ..Slice { sent, completed, good, in_flight, backlog, ..Slice::default() }
             };
             slice.ok.add_tally(&tally.ok);
             tally.named.iter().for_each(|share| slice.ok.add_tally(&share.ok));
+            slice.outcomes.ok = slice.ok.count();
             slice.not_ok.add_tally(&tally.not_ok);
             if self.measures_messages {
                 let tally = tally.messages.as_ref();
                 slice.messages = Some(tally.map(|tally| tally.finish()).unwrap_or_default());
             }
-            if let Some(ages) = never_sent.get(&index) {
+            if let Some(UnsentTally { ages, outcomes }) = never_sent.get(&index) {
                 slice.not_ok.add(ages);
-                slice.never_sent = ages.count();
+                slice.outcomes.add(outcomes);
                 let messages = slice.messages.iter_mut();
                 messages.for_each(|messages| messages.without.add(ages));
             }
@@ -322,12 +323,7 @@ impl Slices {
 fn add(slice: &mut Slice, rest: &Slice) {
     slice.ok.add(&rest.ok);
     slice.not_ok.add(&rest.not_ok);
-    slice.bad_response += rest.bad_response;
-    slice.shed += rest.shed;
-    slice.transport_error += rest.transport_error;
-    slice.timed_out += rest.timed_out;
-    slice.in_flight_at_end += rest.in_flight_at_end;
-    slice.never_sent += rest.never_sent;
+    slice.outcomes.add(&rest.outcomes);
     slice.sent += rest.sent;
     slice.completed += rest.completed;
     slice.good += rest.good;
@@ -361,10 +357,7 @@ impl SliceTally {
     fn add(&mut self, next: &SliceTally) {
         self.ok.add(&next.ok);
         self.not_ok.add(&next.not_ok);
-        self.outcomes.bad_response += next.outcomes.bad_response;
-        self.outcomes.transport_error += next.outcomes.transport_error;
-        self.outcomes.timed_out += next.outcomes.timed_out;
-        self.outcomes.in_flight_at_end += next.outcomes.in_flight_at_end;
+        self.outcomes.add(&next.outcomes);
         for (place, share) in next.named.iter().enumerate() {
             self.named(place).add(share);
         }

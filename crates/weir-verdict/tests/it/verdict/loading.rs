@@ -3,12 +3,13 @@
 use weir_result::document::Grade;
 use weir_result::{Document, Measurements};
 
-use super::run::{S, measured, well};
+use super::run::{S, class_slices, measured, well};
 use crate::fixture::{self, parts};
 
 #[test]
 fn runs_without_evidence_are_not_judged() {
-    let measurements = Measurements { interrupted: true, ..measured() };
+    let mut measurements = Measurements { interrupted: true, ..measured() };
+    class_slices(&mut measurements);
     let mut parts = parts(1, 1, measurements);
     (parts.health, parts.witness) = (None, None);
     (parts.given.selfcheck, parts.given.prove_client) = (None, None);

@@ -3,8 +3,8 @@
 use weir_result::document::{NetworkSection, Probed, Rule, RuleOutcome};
 use weir_result::{
     ClientHealth, DepartureSpan, Departures, Document, DocumentParts, DueTimes, ErrorKind,
-    FailureCause, FailureKind, FailurePhase, Histogram, HttpPlan, Measurements, Occupancy, Slice,
-    Stamped, Stops, WebSocketPlan, WorkerPhases, WorkerUsage,
+    FailureCause, FailureKind, FailurePhase, Histogram, HttpPlan, Measurements, Occupancy,
+    OutcomeClass, Outcomes, Slice, Stamped, Stops, WebSocketPlan, WorkerPhases, WorkerUsage,
 };
 
 pub(crate) use crate::fixture::S;
@@ -43,6 +43,7 @@ pub(crate) fn well(change: impl FnOnce(&mut DocumentParts)) -> Document {
         ..ClientHealth::default()
     });
     change(&mut parts);
+    class_slices(&mut parts.measurements);
     weir_verdict::assemble(parts).expect("it adds up")
 }
 
@@ -142,7 +143,23 @@ pub(crate) fn witness(p50_ns: u64) -> Measurements {
         m.results.service_time.ok.record(ns);
         m.slices[k as usize / 10].ok.record(ns);
     }
+    class_slices(&mut m);
     m
+}
+
+/// Counts the requests of the slices by class: the failures of the run one class after the other.
+pub(crate) fn class_slices(measurements: &mut Measurements) {
+    let mut left = OutcomeClass::ALL.map(|class| (class, measurements.results.outcomes.of(class)));
+    for slice in &mut measurements.slices {
+        slice.outcomes = Outcomes { ok: slice.ok.count(), ..Outcomes::default() };
+        let mut failed = slice.not_ok.count();
+        for (class, left) in left.iter_mut().skip(1) {
+            let own = failed.min(*left);
+            slice.outcomes.count(*class, own);
+            *left -= own;
+            failed -= own;
+        }
+    }
 }
 
 pub(crate) fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
