@@ -16,11 +16,11 @@ mod npm;
 mod pages;
 mod plots;
 mod setup;
+mod shape;
 mod sim;
 mod source;
 mod suites;
 mod tidy;
-mod touches;
 
 use std::process::ExitCode;
 
@@ -40,8 +40,8 @@ cargo xtask <task>
                               fleets, commands, engines
   lint                        clippy and rustdoc, whose warnings are errors
   tidy                        the rules of STYLE.md that a machine can check
-  touches [REVISION]          files that a new study kind, live output, backend, flag or metric has
-                              to edit, in a revision or as they are
+  shape [REVISION]            counts of what a reader must hold in the head, in a revision or as
+                              the files are: lines, crates, long structures, names, …
   instructions [--write REASON]
                               instructions per request against the committed baseline; with a
                               reason it becomes the baseline
@@ -86,8 +86,8 @@ fn run(words: &[&str]) -> Result<()> {
         ["ci", "--quick"] => ci::ci(true),
         ["lint"] => lint::lint(),
         ["tidy"] => tidy::tidy(),
-        ["touches"] => touches::touches(None),
-        ["touches", revision] => touches::touches(Some(revision)),
+        ["shape"] => shape::shape(None),
+        ["shape", revision] => shape::shape(Some(revision)),
         ["instructions", options @ ..] => instructions::instructions(options),
         ["sim", options @ ..] => sim::sim(options),
         ["nightly", options @ ..] => nightly::nightly(options),

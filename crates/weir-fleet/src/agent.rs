@@ -69,7 +69,7 @@ pub struct Agent {
 #[derive(Debug)]
 struct Work {
     run: RunId,
-    step: Step,
+    step: WorkStep,
     /// When the coordinator was heard last.
     heard_ns: u64,
     begun_ns: Option<u64>,
@@ -78,7 +78,7 @@ struct Work {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum WorkStep {
     Preparing,
     Refused(String),
     Ready(HttpChoice),
@@ -142,7 +142,7 @@ impl Agent {
     /// Returns the end of the lease under which a load is under way, or will begin: then it must
     /// have stopped, whatever comes afterwards.
     pub fn lease_until_ns(&self) -> Option<u64> {
-        let work = self.work.as_ref().filter(|work| work.step == Step::Loading)?;
+        let work = self.work.as_ref().filter(|work| work.step == WorkStep::Loading)?;
         Some(work.heard_ns + LEASE_NS)
     }
 
@@ -187,10 +187,10 @@ impl Agent {
     /// Reports that the part is prepared, with its HTTP version, or why it cannot be carried out.
     pub fn prepared(&mut self, result: Result<HttpChoice, String>) -> Vec<AgentAction> {
         match &mut self.work {
-            Some(work) if work.step == Step::Preparing => {
+            Some(work) if work.step == WorkStep::Preparing => {
                 work.step = match result {
-                    Ok(http) => Step::Ready(http),
-                    Err(reason) => Step::Refused(reason),
+                    Ok(http) => WorkStep::Ready(http),
+                    Err(reason) => WorkStep::Refused(reason),
                 };
                 vec![AgentAction::Send(work.state())]
             }
@@ -209,9 +209,9 @@ impl Agent {
     /// for which it was stopped; one that was whole before came to no harm by it.
     pub fn ended(&mut self, end: LoadEnd) -> Vec<AgentAction> {
         match &mut self.work {
-            Some(work) if work.step == Step::Loading => {
+            Some(work) if work.step == WorkStep::Loading => {
                 let stopped = work.stopped.take();
-                work.step = Step::Ended(match end {
+                work.step = WorkStep::Ended(match end {
                     LoadEnd::Whole => Ending::Planned,
                     LoadEnd::Cut => stopped.unwrap_or(Ending::Planned),
                     LoadEnd::Failed(reason) => stopped.unwrap_or(Ending::Failed(reason)),
@@ -242,7 +242,7 @@ impl Agent {
                 return vec![AgentAction::Forget];
             }
             // The others begin now: this one is too late, and never will.
-            if matches!(work.step, Step::Armed(at_ns) if now_ns >= at_ns) {
+            if matches!(work.step, WorkStep::Armed(at_ns) if now_ns >= at_ns) {
                 actions.extend(work.stop(Ending::Failed(TOO_LATE.to_owned())));
             }
         }
@@ -294,7 +294,7 @@ impl Agent {
             self.last = Some(left.run);
             actions.push(AgentAction::Forget);
         }
-        let step = Step::Preparing;
+        let step = WorkStep::Preparing;
         let heard_ns = now_ns;
         self.work = Some(Work { run, step, heard_ns, begun_ns: None, stopped: None });
         actions.push(AgentAction::Prepare(order));
@@ -303,19 +303,19 @@ impl Agent {
 
     fn arm(&mut self, now_ns: u64, run: &RunId, at_ns: u64) -> Vec<AgentAction> {
         let Some(work) = self.heard(now_ns, run) else { return Vec::new() };
-        if matches!(work.step, Step::Ready(_)) && now_ns < at_ns {
-            work.step = Step::Armed(at_ns);
+        if matches!(work.step, WorkStep::Ready(_)) && now_ns < at_ns {
+            work.step = WorkStep::Armed(at_ns);
         }
         vec![AgentAction::Send(work.state())]
     }
 
     fn commit(&mut self, now_ns: u64, run: &RunId) -> Vec<AgentAction> {
         let Some(work) = self.heard(now_ns, run) else { return Vec::new() };
-        let Step::Armed(at_ns) = work.step else { return Vec::new() };
+        let WorkStep::Armed(at_ns) = work.step else { return Vec::new() };
         if now_ns >= at_ns {
             return work.stop(Ending::Failed(TOO_LATE.to_owned()));
         }
-        work.step = Step::Loading;
+        work.step = WorkStep::Loading;
         vec![AgentAction::Begin { at_ns }]
     }
 }
@@ -326,21 +326,21 @@ impl Work {
     /// Ends the work for a reason, unless it has ended.
     fn stop(&mut self, ending: Ending) -> Vec<AgentAction> {
         match self.step {
-            Step::Ended(_) => Vec::new(),
-            Step::Loading if self.stopped.is_some() => Vec::new(),
-            Step::Loading => {
+            WorkStep::Ended(_) => Vec::new(),
+            WorkStep::Loading if self.stopped.is_some() => Vec::new(),
+            WorkStep::Loading => {
                 self.stopped = Some(ending);
                 vec![AgentAction::StopLoad]
             }
             _ => {
-                self.step = Step::Ended(ending);
+                self.step = WorkStep::Ended(ending);
                 vec![AgentAction::Abandon, AgentAction::Send(self.state())]
             }
         }
     }
 
     fn is_over(&self) -> bool {
-        matches!(self.step, Step::Ended(_))
+        matches!(self.step, WorkStep::Ended(_))
     }
 
     /// The message that tells the step. It answers any question about it, so a repeated one is
@@ -349,11 +349,11 @@ impl Work {
         let run = self.run.clone();
         let begun_ns = self.begun_ns;
         match &self.step {
-            Step::Preparing | Step::Loading => FromAgent::Working { run, begun_ns },
-            Step::Refused(reason) => FromAgent::Refused { run, reason: reason.clone() },
-            Step::Ready(http) => FromAgent::Ready { run, http: *http },
-            Step::Armed(_) => FromAgent::Armed { run },
-            Step::Ended(ending) => FromAgent::Ended { run, begun_ns, ending: ending.clone() },
+            WorkStep::Preparing | WorkStep::Loading => FromAgent::Working { run, begun_ns },
+            WorkStep::Refused(reason) => FromAgent::Refused { run, reason: reason.clone() },
+            WorkStep::Ready(http) => FromAgent::Ready { run, http: *http },
+            WorkStep::Armed(_) => FromAgent::Armed { run },
+            WorkStep::Ended(ending) => FromAgent::Ended { run, begun_ns, ending: ending.clone() },
         }
     }
 }

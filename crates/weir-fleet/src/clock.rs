@@ -132,7 +132,7 @@ impl ClockEstimate {
     }
 
     /// Returns the line from the coordinator's clock to the agent's.
-    fn to_agent(&self) -> Option<Line> {
+    fn to_agent(&self) -> Option<OffsetLine> {
         let lower = |probe: &ClockProbe| (probe.returned_ns, probe.replied_ns);
         let upper = |probe: &ClockProbe| (probe.sent_ns, probe.received_ns);
         self.line(lower, upper)
@@ -144,7 +144,7 @@ impl ClockEstimate {
         &self,
         lower: impl Fn(&ClockProbe) -> (u64, u64),
         upper: impl Fn(&ClockProbe) -> (u64, u64),
-    ) -> Option<Line> {
+    ) -> Option<OffsetLine> {
         let origin = lower(self.probes.first()?);
         let relative = |(x, y): (u64, u64)| {
             let x = difference(x, origin.0);
@@ -166,13 +166,13 @@ impl ClockEstimate {
                 }
             }
         }
-        (low <= high).then_some(Line { origin, lower, upper, drift: (low, high) })
+        (low <= high).then_some(OffsetLine { origin, lower, upper, drift: (low, high) })
     }
 }
 
 /// Bounds of a line `offset(x)` between two clocks. Times are relative to the origin, so that
 /// floating-point numbers hold them to less than a nanosecond.
-struct Line {
+struct OffsetLine {
     origin: (u64, u64),
     /// Points that the line is not below.
     lower: Vec<(f64, f64)>,
@@ -182,7 +182,7 @@ struct Line {
     drift: (f64, f64),
 }
 
-impl Line {
+impl OffsetLine {
     fn at(&self, at_ns: u64) -> Option<ClockSpan> {
         let x = difference(at_ns, self.origin.0);
         let (slowest, fastest) = self.drift;

@@ -30,7 +30,7 @@ pub struct EventSplitter {
     has_data: bool,
     /// True if the last byte was a CR: an LF that follows belongs to the same line end.
     is_after_cr: bool,
-    place: LinePlace,
+    place: EventLinePlace,
     /// Meaning of the current event's name.
     name: EventName,
 }
@@ -69,7 +69,7 @@ impl Event<'_> {
 
 /// Place of the next byte within its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LinePlace {
+enum EventLinePlace {
     /// In the first line, after as many bytes of a byte order mark.
     Mark(u8),
     /// After as many bytes of the line, which are the start of `data`.
@@ -88,9 +88,9 @@ enum LinePlace {
     Other,
 }
 
-impl Default for LinePlace {
-    fn default() -> LinePlace {
-        LinePlace::Mark(0)
+impl Default for EventLinePlace {
+    fn default() -> EventLinePlace {
+        EventLinePlace::Mark(0)
     }
 }
 
@@ -145,13 +145,13 @@ impl NamePrefix {
 }
 
 /// Place at the start of any line but the first.
-const LINE_BEGIN: LinePlace = LinePlace::Name(0);
+const LINE_BEGIN: EventLinePlace = EventLinePlace::Name(0);
 
 /// Place after a name that is `data`, so far.
-const NAME_END: LinePlace = LinePlace::Name(NAME.len() as u8);
+const NAME_END: EventLinePlace = EventLinePlace::Name(NAME.len() as u8);
 
 /// Place after a name that is `event`, so far.
-const EVENT_END: LinePlace = LinePlace::Event(EVENT.len() as u8);
+const EVENT_END: EventLinePlace = EventLinePlace::Event(EVENT.len() as u8);
 
 /// Most memory that is kept from event to event, in bytes.
 const CAPACITY_KEPT_BYTES: usize = 4096;
@@ -180,23 +180,23 @@ impl EventSplitter {
                     }
                     None => self.read_name(bytes, &mut on_event),
                 },
-                LinePlace::Mark(_) | LinePlace::Name(_) | LinePlace::Event(_) => {
+                EventLinePlace::Mark(_) | EventLinePlace::Name(_) | EventLinePlace::Event(_) => {
                     self.read_name(bytes, &mut on_event)
                 }
-                LinePlace::Colon => {
-                    self.place = LinePlace::Value;
+                EventLinePlace::Colon => {
+                    self.place = EventLinePlace::Value;
                     bytes.strip_prefix(b" ").unwrap_or(bytes)
                 }
-                LinePlace::EventColon => {
-                    self.place = LinePlace::EventValue(NamePrefix::EMPTY);
+                EventLinePlace::EventColon => {
+                    self.place = EventLinePlace::EventValue(NamePrefix::EMPTY);
                     bytes.strip_prefix(b" ").unwrap_or(bytes)
                 }
-                LinePlace::Value | LinePlace::EventValue(_) | LinePlace::Other => {
+                EventLinePlace::Value | EventLinePlace::EventValue(_) | EventLinePlace::Other => {
                     let end = memchr2(b'\r', b'\n', bytes).unwrap_or(bytes.len());
                     match self.place {
-                        LinePlace::Value => self.push(&bytes[..end]),
-                        LinePlace::EventValue(prefix) => {
-                            self.place = LinePlace::EventValue(prefix.with(&bytes[..end]));
+                        EventLinePlace::Value => self.push(&bytes[..end]),
+                        EventLinePlace::EventValue(prefix) => {
+                            self.place = EventLinePlace::EventValue(prefix.with(&bytes[..end]));
                         }
                         _ => {}
                     }
@@ -219,7 +219,7 @@ impl EventSplitter {
     pub fn reset(&mut self) {
         self.clear();
         self.is_after_cr = false;
-        self.place = LinePlace::default();
+        self.place = EventLinePlace::default();
     }
 
     /// Reads a byte of the mark or of a field's name, and returns the bytes after it.
@@ -227,28 +227,28 @@ impl EventSplitter {
         let byte = bytes[0];
         let rest = &bytes[1..];
         match self.place {
-            LinePlace::Mark(0) if byte != MARK[0] => {
+            EventLinePlace::Mark(0) if byte != MARK[0] => {
                 self.place = LINE_BEGIN;
                 return bytes;
             }
-            LinePlace::Mark(seen) if MARK[usize::from(seen)] == byte => {
+            EventLinePlace::Mark(seen) if MARK[usize::from(seen)] == byte => {
                 let is_whole = usize::from(seen) + 1 == MARK.len();
-                self.place = if is_whole { LINE_BEGIN } else { LinePlace::Mark(seen + 1) };
+                self.place = if is_whole { LINE_BEGIN } else { EventLinePlace::Mark(seen + 1) };
             }
             _ if byte == b'\r' || byte == b'\n' => self.end_line(byte, on_event),
             NAME_END if byte == b':' => {
                 self.begin_data();
-                self.place = LinePlace::Colon;
+                self.place = EventLinePlace::Colon;
             }
-            EVENT_END if byte == b':' => self.place = LinePlace::EventColon,
-            LINE_BEGIN if byte == EVENT[0] => self.place = LinePlace::Event(1),
-            LinePlace::Event(seen) if EVENT.get(usize::from(seen)) == Some(&byte) => {
-                self.place = LinePlace::Event(seen + 1);
+            EVENT_END if byte == b':' => self.place = EventLinePlace::EventColon,
+            LINE_BEGIN if byte == EVENT[0] => self.place = EventLinePlace::Event(1),
+            EventLinePlace::Event(seen) if EVENT.get(usize::from(seen)) == Some(&byte) => {
+                self.place = EventLinePlace::Event(seen + 1);
             }
-            LinePlace::Name(seen) if NAME.get(usize::from(seen)) == Some(&byte) => {
-                self.place = LinePlace::Name(seen + 1);
+            EventLinePlace::Name(seen) if NAME.get(usize::from(seen)) == Some(&byte) => {
+                self.place = EventLinePlace::Name(seen + 1);
             }
-            _ => self.place = LinePlace::Other,
+            _ => self.place = EventLinePlace::Other,
         }
         rest
     }
@@ -266,8 +266,8 @@ impl EventSplitter {
             }
             // A line without a colon is a field with an empty value.
             NAME_END => self.begin_data(),
-            EVENT_END | LinePlace::EventColon => self.name = EventName::Other,
-            LinePlace::EventValue(prefix) => self.name = prefix.name(),
+            EVENT_END | EventLinePlace::EventColon => self.name = EventName::Other,
+            EventLinePlace::EventValue(prefix) => self.name = prefix.name(),
             _ => {}
         }
         self.place = LINE_BEGIN;

@@ -42,7 +42,7 @@ impl Queue {
 }
 
 #[derive(Debug)]
-struct Piece {
+struct OutgoingPiece {
     segment: Segment,
     /// Bytes of the segment already sent.
     sent: u32,
@@ -57,7 +57,7 @@ pub(crate) struct Outgoing {
     templates: Vec<Arc<[u8]>>,
     pooled: Vec<Vec<u8>>,
     free_pooled: Vec<u32>,
-    pieces: Vec<Piece>,
+    pieces: Vec<OutgoingPiece>,
     free_piece: u32,
 }
 
@@ -95,7 +95,7 @@ impl Outgoing {
         if end == 0 {
             return self.forget(segment);
         }
-        let piece = Piece { segment, sent: 0, end, next: NONE };
+        let piece = OutgoingPiece { segment, sent: 0, end, next: NONE };
         let at = self.free_piece;
         let at = if at == NONE {
             self.pieces.push(piece);

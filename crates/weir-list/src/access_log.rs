@@ -9,12 +9,12 @@ const COMMON: &str = r#"$remote_addr - $remote_user [$time_local] "$request""#;
 /// of a format may follow in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFormat {
-    parts: Vec<Part>,
+    parts: Vec<FormatPart>,
 }
 
 /// A part of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum FormatPart {
     Text(String),
     Field(LogField),
 }
@@ -64,20 +64,20 @@ impl LogFormat {
         let mut rest = text;
         while let Some(at) = rest.find('$') {
             if at > 0 {
-                parts.push(Part::Text(rest[..at].to_owned()));
+                parts.push(FormatPart::Text(rest[..at].to_owned()));
             }
             let (name, behind) = variable(&rest[at + 1..])?;
-            if let Some(Part::Field(_)) = parts.last() {
+            if let Some(FormatPart::Field(_)) = parts.last() {
                 return Err(format!(
                     "${name} follows another variable without a text between them"
                 ));
             }
             names.push(name);
-            parts.push(Part::Field(LogField::Other));
+            parts.push(FormatPart::Field(LogField::Other));
             rest = behind;
         }
         if !rest.is_empty() {
-            parts.push(Part::Text(rest.to_owned()));
+            parts.push(FormatPart::Text(rest.to_owned()));
         }
         let has = |wanted: &str| names.contains(&wanted);
         // The most precise one.
@@ -88,8 +88,8 @@ impl LogFormat {
             return Err("it has neither $request nor $request_method with $request_uri".to_owned());
         }
         let fields = parts.iter_mut().filter_map(|part| match part {
-            Part::Field(field) => Some(field),
-            Part::Text(_) => None,
+            FormatPart::Field(field) => Some(field),
+            FormatPart::Text(_) => None,
         });
         for (field, name) in fields.zip(names) {
             *field = match name {
@@ -105,7 +105,7 @@ impl LogFormat {
 
     /// True if a line that was cut may look complete: its last part is a value that is used.
     pub(crate) fn has_open_end(&self) -> bool {
-        matches!(self.parts.last(), Some(Part::Field(field)) if *field != LogField::Other)
+        matches!(self.parts.last(), Some(FormatPart::Field(field)) if *field != LogField::Other)
     }
 
     /// Returns the texts of a line; `None` if it is not in the format.
@@ -115,14 +115,14 @@ impl LogFormat {
         let mut parts = self.parts.iter().peekable();
         while let Some(part) = parts.next() {
             let field = match part {
-                Part::Text(text) => {
+                FormatPart::Text(text) => {
                     rest = rest.strip_prefix(text.as_str())?;
                     continue;
                 }
-                Part::Field(field) => *field,
+                FormatPart::Field(field) => *field,
             };
             let end = match parts.peek() {
-                Some(Part::Text(text)) => end_of(rest, text)?,
+                Some(FormatPart::Text(text)) => end_of(rest, text)?,
                 _ => rest.len(),
             };
             let value;

@@ -21,18 +21,18 @@ struct Archive {
 
 #[derive(Deserialize)]
 struct Log {
-    entries: Vec<Entry>,
+    entries: Vec<HarEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
-    request: Request,
+struct HarEntry {
+    request: HarRequest,
 }
 
 // Fields that may be left out may be `null` too, as some writers have them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Request {
+struct HarRequest {
     method: String,
     url: String,
     headers: Option<Vec<Pair>>,
@@ -115,7 +115,7 @@ pub(crate) fn rows(text: &str) -> Result<Vec<Row>, RowError> {
     }
 }
 
-fn row(number: u64, request: Request) -> Result<Row, RowError> {
+fn row(number: u64, request: HarRequest) -> Result<Row, RowError> {
     let position = Position::Entry(number);
     let failed = |text: String| RowError::new(position, text);
     let fields = request.headers.unwrap_or_default().into_iter();

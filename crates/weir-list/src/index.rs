@@ -21,12 +21,12 @@ const SKIP_MAX: u64 = 4 * STRIDE;
 pub struct RowIndex {
     format: ListFormat,
     rows: u64,
-    marks: Vec<Mark>,
+    marks: Vec<RowMark>,
 }
 
 /// Place of a row.
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct RowMark {
     /// Its index.
     row: u64,
     place: LinePlace,
@@ -47,14 +47,14 @@ impl RowIndex {
             let place = reader.place();
             let Some(rows) = reader.read_more()? else { return Ok(Some(index)) };
             if index.rows >= index.marks.len() as u64 * STRIDE {
-                index.marks.push(Mark { row: index.rows, place });
+                index.marks.push(RowMark { row: index.rows, place });
             }
             index.rows += rows.len() as u64;
         }
     }
 
     /// Returns the last mark that is not behind `row`.
-    fn mark(&self, row: u64) -> Mark {
+    fn mark(&self, row: u64) -> RowMark {
         let behind = self.marks.partition_point(|mark| mark.row <= row);
         self.marks[behind - 1]
     }
@@ -120,7 +120,7 @@ impl RowIndexer {
             return;
         }
         if self.index.rows.is_multiple_of(STRIDE) {
-            self.index.marks.push(Mark { row: self.index.rows, place: self.line });
+            self.index.marks.push(RowMark { row: self.index.rows, place: self.line });
         }
         self.index.rows += 1;
     }

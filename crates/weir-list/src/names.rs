@@ -125,10 +125,10 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
         let mut next = vec![false; tokens.len() + 1];
         for (at, token) in tokens.iter().enumerate().filter(|(at, _)| reachable[*at]) {
             match token {
-                Token::Byte(own) => next[at + 1] |= *own == byte,
-                Token::Any => next[at] = true,
-                Token::Some if byte != b'/' => (next[at], next[at + 1]) = (true, true),
-                Token::Some => {}
+                PatternToken::Byte(own) => next[at + 1] |= *own == byte,
+                PatternToken::Any => next[at] = true,
+                PatternToken::Some if byte != b'/' => (next[at], next[at + 1]) = (true, true),
+                PatternToken::Some => {}
             }
         }
         pass_empty(&tokens, &mut next);
@@ -138,7 +138,7 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
 }
 
 #[derive(Clone, Copy)]
-enum Token {
+enum PatternToken {
     Byte(u8),
     /// One or more bytes but `/`.
     Some,
@@ -146,14 +146,14 @@ enum Token {
     Any,
 }
 
-fn tokens(pattern: &[u8]) -> Vec<Token> {
+fn tokens(pattern: &[u8]) -> Vec<PatternToken> {
     let mut tokens = Vec::new();
     let mut rest = pattern;
     while let [first, after @ ..] = rest {
         let (token, after) = match (first, after) {
-            (b'*', [b'*', after @ ..]) => (Token::Any, after),
-            (b'*', after) => (Token::Some, after),
-            (byte, after) => (Token::Byte(*byte), after),
+            (b'*', [b'*', after @ ..]) => (PatternToken::Any, after),
+            (b'*', after) => (PatternToken::Some, after),
+            (byte, after) => (PatternToken::Byte(*byte), after),
         };
         tokens.push(token);
         rest = after;
@@ -162,9 +162,9 @@ fn tokens(pattern: &[u8]) -> Vec<Token> {
 }
 
 /// Goes past wildcards that may stand for nothing.
-fn pass_empty(tokens: &[Token], reachable: &mut [bool]) {
+fn pass_empty(tokens: &[PatternToken], reachable: &mut [bool]) {
     for (at, token) in tokens.iter().enumerate() {
-        if reachable[at] && matches!(token, Token::Any) {
+        if reachable[at] && matches!(token, PatternToken::Any) {
             reachable[at + 1] = true;
         }
     }

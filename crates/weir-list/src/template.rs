@@ -25,7 +25,7 @@ const FIELDS_MAX: usize = 1_000;
 
 /// A field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Field {
+enum TemplateField {
     /// `{{seq}}`: index of the request in the run, from 0.
     Index,
     /// `{{rand:A:B}}`: a number from A to B.
@@ -59,7 +59,7 @@ pub trait Constants {
 #[derive(Debug, Default)]
 pub struct Fields {
     /// Each with its text between the braces.
-    fields: Vec<(Field, String)>,
+    fields: Vec<(TemplateField, String)>,
 }
 
 impl Fields {
@@ -109,8 +109,8 @@ impl Fields {
         let first = self.fields.len();
         let marked = self.mark(text, table, constants)?;
         for (field, _) in &mut self.fields[first..] {
-            if let Field::Column(column) = *field {
-                *field = Field::EncodedColumn(column);
+            if let TemplateField::Column(column) = *field {
+                *field = TemplateField::EncodedColumn(column);
             }
         }
         Ok(marked)
@@ -135,7 +135,7 @@ impl Fields {
         text
     }
 
-    fn add(&mut self, field: Field, text: &str) -> Result<String, String> {
+    fn add(&mut self, field: TemplateField, text: &str) -> Result<String, String> {
         if self.fields.len() == FIELDS_MAX {
             return Err(format!("a request has at most {FIELDS_MAX} fields"));
         }
@@ -148,28 +148,28 @@ impl Fields {
         let head_bytes = find(request, b"\r\n\r\n").map_or(request.len(), |at| at + 4);
         let (head, body) = request.split_at(head_bytes);
         let body = self.pieces(body);
-        let has_length = body.iter().any(|piece| matches!(piece, Piece::Field(..)));
+        let has_length = body.iter().any(|piece| matches!(piece, TemplatePiece::Field(..)));
         let head = match length_of_body(head).filter(|_| has_length) {
             Some((from, until)) => {
                 let mut pieces = self.pieces(&head[..from]);
-                pieces.push(Piece::Field(Field::Length, 0));
+                pieces.push(TemplatePiece::Field(TemplateField::Length, 0));
                 pieces.extend(self.pieces(&head[until..]));
                 pieces
             }
             None => self.pieces(head),
         };
         let places = head.iter().chain(&body).filter_map(|piece| match piece {
-            Piece::Field(field, salt) => Some((field.clone(), *salt)),
-            Piece::Text(_) => None,
+            TemplatePiece::Field(field, salt) => Some((field.clone(), *salt)),
+            TemplatePiece::Text(_) => None,
         });
         Template {
-            fields: places.filter(|(field, _)| *field != Field::Length).collect(),
+            fields: places.filter(|(field, _)| *field != TemplateField::Length).collect(),
             head,
             body,
         }
     }
 
-    fn pieces(&self, mut bytes: &[u8]) -> Vec<Piece> {
+    fn pieces(&self, mut bytes: &[u8]) -> Vec<TemplatePiece> {
         let mut pieces = Vec::new();
         while let Some(at) = find(bytes, MARK.as_bytes()) {
             let digits = bytes.get(at + MARK.len()..at + MARK_BYTES);
@@ -177,17 +177,17 @@ impl Fields {
             let Some(number) = number.filter(|number: &usize| *number < self.fields.len()) else {
                 break;
             };
-            pieces.push(Piece::Text(bytes[..at].into()));
+            pieces.push(TemplatePiece::Text(bytes[..at].into()));
             let field = self.fields[number].0.clone();
             let salt = match field {
-                Field::Random { .. } => mixed(number as u64, 1),
+                TemplateField::Random { .. } => mixed(number as u64, 1),
                 _ => number as u64,
             };
-            pieces.push(Piece::Field(field, salt));
+            pieces.push(TemplatePiece::Field(field, salt));
             bytes = &bytes[at + MARK_BYTES..];
         }
-        pieces.push(Piece::Text(bytes.into()));
-        pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
+        pieces.push(TemplatePiece::Text(bytes.into()));
+        pieces.retain(|piece| !matches!(piece, TemplatePiece::Text(text) if text.is_empty()));
         pieces
     }
 }
@@ -197,16 +197,21 @@ fn mark(number: usize) -> String {
     format!("{MARK}{number:05}")
 }
 
-fn parse(kind: &str, argument: &str, whole: &str, table: Option<&Table>) -> Result<Field, String> {
+fn parse(
+    kind: &str,
+    argument: &str,
+    whole: &str,
+    table: Option<&Table>,
+) -> Result<TemplateField, String> {
     match (kind, argument) {
-        ("seq", "") => Ok(Field::Index),
-        ("uuid", "") => Ok(Field::Uuid),
+        ("seq", "") => Ok(TemplateField::Index),
+        ("uuid", "") => Ok(TemplateField::Uuid),
         ("rand", range) => {
             let range = range.split_once(':');
             let range = range.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
             match range {
                 Some((least, greatest)) if least <= greatest => {
-                    Ok(Field::Random { least, greatest })
+                    Ok(TemplateField::Random { least, greatest })
                 }
                 _ => Err(format!("{{{{{whole}}}}}: write {{{{rand:1:1000}}}}")),
             }
@@ -217,7 +222,7 @@ fn parse(kind: &str, argument: &str, whole: &str, table: Option<&Table>) -> Resu
                     "{{{{{whole}}}}}: there are no rows to take it from; give a CSV file by {ROWS}"
                 ));
             };
-            table.column(column).map(Field::Column).ok_or_else(|| {
+            table.column(column).map(TemplateField::Column).ok_or_else(|| {
                 let columns = table.columns().join(", ");
                 format!("{{{{{whole}}}}}: the rows have no such column, but {columns}")
             })
@@ -246,10 +251,10 @@ fn length_of_body(head: &[u8]) -> Option<(usize, usize)> {
 /// A request with fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    head: Vec<Piece>,
-    body: Vec<Piece>,
+    head: Vec<TemplatePiece>,
+    body: Vec<TemplatePiece>,
     /// The fields of both, each with its salt, without the length of the body.
-    fields: Vec<(Field, u64)>,
+    fields: Vec<(TemplateField, u64)>,
 }
 
 /// Where the fields of a template's last request are in its bytes.
@@ -273,11 +278,11 @@ impl Places {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum TemplatePiece {
     Text(Box<[u8]>),
     /// A field, and its salt: what makes its random values others than those of the request's other
     /// fields.
-    Field(Field, u64),
+    Field(TemplateField, u64),
 }
 
 /// The values of a request's fields.
@@ -303,27 +308,29 @@ impl Template {
     pub fn columns_of_head(&self) -> impl Iterator<Item = (usize, bool)> {
         let mut is_first = true;
         self.head.iter().filter_map(move |piece| match piece {
-            Piece::Text(text) => {
+            TemplatePiece::Text(text) => {
                 is_first &= find(text, b"\r\n").is_none();
                 None
             }
-            Piece::Field(Field::Column(column), _) => Some((*column, is_first)),
-            Piece::Field(..) => None,
+            TemplatePiece::Field(TemplateField::Column(column), _) => Some((*column, is_first)),
+            TemplatePiece::Field(..) => None,
         })
     }
 
     /// True if the template has a value of a table.
     pub fn has_column(&self) -> bool {
         let mut fields = self.fields.iter();
-        fields.any(|(field, _)| matches!(field, Field::Column(_) | Field::EncodedColumn(_)))
+        fields.any(|(field, _)| {
+            matches!(field, TemplateField::Column(_) | TemplateField::EncodedColumn(_))
+        })
     }
 
     /// Returns the template's only field, if that is a number.
     pub fn only_number(&self) -> Option<NumberField> {
         let [(field, salt)] = &self.fields[..] else { return None };
         let range = match field {
-            Field::Index => None,
-            Field::Random { least, greatest } => Some((*least, *greatest)),
+            TemplateField::Index => None,
+            TemplateField::Random { least, greatest } => Some((*least, *greatest)),
             _ => return None,
         };
         Some(NumberField { range, salt: *salt })
@@ -374,9 +381,9 @@ impl Template {
         let length: usize = self.body.iter().map(|piece| piece.length(values)).sum();
         for piece in self.head.iter().chain(&self.body) {
             match piece {
-                Piece::Text(text) => bytes.extend_from_slice(text),
-                Piece::Field(Field::Length, _) => decimal(length as u64, bytes),
-                Piece::Field(field, salt) => {
+                TemplatePiece::Text(text) => bytes.extend_from_slice(text),
+                TemplatePiece::Field(TemplateField::Length, _) => decimal(length as u64, bytes),
+                TemplatePiece::Field(field, salt) => {
                     let from = bytes.len();
                     field.write(values, *salt, bytes);
                     places.push(from..bytes.len());
@@ -405,21 +412,23 @@ impl NumberField {
     }
 }
 
-impl Piece {
+impl TemplatePiece {
     /// Returns the length in bytes.
     fn length(&self, values: Values<'_>) -> usize {
         match self {
-            Piece::Text(text) => text.len(),
-            Piece::Field(Field::Column(column), _) => {
+            TemplatePiece::Text(text) => text.len(),
+            TemplatePiece::Field(TemplateField::Column(column), _) => {
                 values.row.get(*column).map_or(0, |value| value.len())
             }
-            Piece::Field(Field::EncodedColumn(column), _) => values.encoded(*column).len(),
-            Piece::Field(Field::Uuid, _) => 36,
-            Piece::Field(Field::Index, _) => digits(values.index),
-            Piece::Field(Field::Random { least, greatest }, salt) => {
+            TemplatePiece::Field(TemplateField::EncodedColumn(column), _) => {
+                values.encoded(*column).len()
+            }
+            TemplatePiece::Field(TemplateField::Uuid, _) => 36,
+            TemplatePiece::Field(TemplateField::Index, _) => digits(values.index),
+            TemplatePiece::Field(TemplateField::Random { least, greatest }, salt) => {
                 digits(random(*least..=*greatest, values, *salt))
             }
-            Piece::Field(Field::Length, _) => 0,
+            TemplatePiece::Field(TemplateField::Length, _) => 0,
         }
     }
 }
@@ -438,17 +447,17 @@ fn digits(number: u64) -> usize {
     number.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
-impl Field {
+impl TemplateField {
     /// Writes the value of the field with this salt into a place. False if it has
     /// another length.
     #[inline(always)]
     fn fill(&self, values: Values<'_>, salt: u64, place: &mut [u8]) -> bool {
         match self {
-            Field::Index => fill_decimal(values.index, place),
-            Field::Random { least, greatest } => {
+            TemplateField::Index => fill_decimal(values.index, place),
+            TemplateField::Random { least, greatest } => {
                 fill_decimal(random(*least..=*greatest, values, salt), place)
             }
-            Field::Column(column) => {
+            TemplateField::Column(column) => {
                 let value = values.row.get(*column).map_or(&[][..], |value| value);
                 let fits = value.len() == place.len();
                 if fits {
@@ -456,8 +465,8 @@ impl Field {
                 }
                 fits
             }
-            Field::Uuid => self.fill_uuid(values, salt, place),
-            Field::EncodedColumn(_) | Field::Length => false,
+            TemplateField::Uuid => self.fill_uuid(values, salt, place),
+            TemplateField::EncodedColumn(_) | TemplateField::Length => false,
         }
     }
 
@@ -472,18 +481,18 @@ impl Field {
     /// Appends the value of the field with this salt.
     fn write(&self, values: Values<'_>, salt: u64, bytes: &mut Vec<u8>) {
         match self {
-            Field::Index => decimal(values.index, bytes),
-            Field::Length => {} // not of the field alone
-            Field::EncodedColumn(column) => {
+            TemplateField::Index => decimal(values.index, bytes),
+            TemplateField::Length => {} // not of the field alone
+            TemplateField::EncodedColumn(column) => {
                 bytes.extend_from_slice(values.encoded(*column).as_bytes());
             }
-            Field::Column(column) => {
+            TemplateField::Column(column) => {
                 bytes.extend_from_slice(values.row.get(*column).map_or(&[][..], |value| value));
             }
-            Field::Random { least, greatest } => {
+            TemplateField::Random { least, greatest } => {
                 decimal(random(*least..=*greatest, values, salt), bytes);
             }
-            Field::Uuid => {
+            TemplateField::Uuid => {
                 let half = |half: u64| mixed(values.seed ^ mixed(salt, 2 + half), values.index);
                 uuid(half(0), half(1), bytes);
             }

@@ -60,7 +60,7 @@ fn request_line(text: &str) -> Option<(&str, &str)> {
 /// A target of the `json` format.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Target {
+struct VegetaTarget {
     method: String,
     url: String,
     /// In base64.
@@ -74,7 +74,7 @@ struct Target {
 /// If it is no such object.
 pub(crate) fn json(line: &Line) -> Result<Row, RowError> {
     let failed = |text: String| RowError::new(line.number, text);
-    let target: Target =
+    let target: VegetaTarget =
         serde_json::from_str(&line.text).map_err(|error| failed(reason(&error)))?;
     let fields = target.header.unwrap_or_default().into_iter();
     let headers = fields

@@ -60,7 +60,7 @@ pub struct Data {
 
 /// A figure of a study, as a row of its table for programs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-struct Datum {
+struct FigureRow {
     /// Kind of the row: `trial`, `mean`, `change`, `shift`, `bound`.
     row: &'static str,
     /// Cell or variant; empty if there is one alone.
@@ -171,17 +171,17 @@ impl<'f> Findings<'f> {
     /// The figures as a table.
     pub(crate) fn data(&self) -> Data {
         match self.source {
-            Source::Study(study) => Datum::table(&of_study(study)),
-            Source::Comparison(comparison, _) => Datum::table(&of_comparison(comparison)),
+            Source::Study(study) => FigureRow::table(&of_study(study)),
+            Source::Comparison(comparison, _) => FigureRow::table(&of_comparison(comparison)),
             Source::Built(built) => built.data.clone(),
         }
     }
 }
 
 /// The trials of a study, then its result.
-fn of_study(study: &Study) -> Vec<Datum> {
+fn of_study(study: &Study) -> Vec<FigureRow> {
     let metrics = metrics(&study.design);
-    let mut data: Vec<Datum> = study
+    let mut data: Vec<FigureRow> = study
         .measured()
         .flat_map(|(trial, document)| of_trial(study, trial, document, &metrics))
         .collect();
@@ -219,42 +219,42 @@ fn of_trial(
     trial: &Trial,
     document: &Document,
     metrics: &[NamedMetric],
-) -> Vec<Datum> {
+) -> Vec<FigureRow> {
     let cell = study.cells.get(trial.cell as usize);
     let cell = cell.map_or_else(String::new, |cell| cell.name.clone());
     let each = metrics.iter().map(|metric| {
         let measured = metric.measure(document).ok();
-        Datum {
+        FigureRow {
             row: "trial",
             cell: cell.clone(),
             trial: Some(trial.number.into()),
             value: measured.map(|measured| measured.value),
             note: measured.map_or("", |measured| measured.bound.in_words()).to_owned(),
-            ..Datum::of(metric, metric.interval(document))
+            ..FigureRow::of(metric, metric.interval(document))
         }
     });
     let planned = match study.design {
         Design::Search { .. } => document.throughput.offered_rps,
         _ => None,
     };
-    let planned = planned.map(|rps| Datum {
+    let planned = planned.map(|rps| FigureRow {
         row: "trial",
         trial: Some(trial.number.into()),
         metric: "planned rate".to_owned(),
         unit: "1/s",
         value: Some(rps),
-        ..Datum::default()
+        ..FigureRow::default()
     });
     planned.into_iter().chain(each).collect()
 }
 
-fn of_mean(cell: &str, found: &MetricOverRuns) -> Datum {
+fn of_mean(cell: &str, found: &MetricOverRuns) -> FigureRow {
     let metric = found.metric.parse::<NamedMetric>().ok();
     let note = match found.bounds {
         0 => String::new(),
         bounds => format!("a bound in {bounds} runs"),
     };
-    Datum {
+    FigureRow {
         row: "mean",
         cell: cell.to_owned(),
         runs: Some(found.runs.into()),
@@ -264,13 +264,13 @@ fn of_mean(cell: &str, found: &MetricOverRuns) -> Datum {
         low: found.low,
         high: found.high,
         note,
-        ..Datum::default()
+        ..FigureRow::default()
     }
 }
 
-fn of_comparison(found: &Comparison) -> Vec<Datum> {
+fn of_comparison(found: &Comparison) -> Vec<FigureRow> {
     let runs = Some((found.base.runs + found.new.runs).into());
-    let change = |of: &MetricComparison| Datum {
+    let change = |of: &MetricComparison| FigureRow {
         row: "change",
         cell: found.new.name.clone(),
         runs,
@@ -283,9 +283,9 @@ fn of_comparison(found: &Comparison) -> Vec<Datum> {
             true => "the change is at least this large".to_owned(),
             false => of.verdict.answer.in_words().to_owned(),
         },
-        ..Datum::default()
+        ..FigureRow::default()
     };
-    let shift = |of: &ShiftLevel| Datum {
+    let shift = |of: &ShiftLevel| FigureRow {
         row: "shift",
         cell: found.new.name.clone(),
         runs,
@@ -294,33 +294,33 @@ fn of_comparison(found: &Comparison) -> Vec<Datum> {
         value: Some(of.change),
         low: Some(of.low),
         high: Some(of.high),
-        ..Datum::default()
+        ..FigureRow::default()
     };
     found.metrics.iter().map(change).chain(found.shift.iter().map(shift)).collect()
 }
 
-fn of_search(found: &SearchResult) -> Vec<Datum> {
+fn of_search(found: &SearchResult) -> Vec<FigureRow> {
     let bounds = [("meets the objective", found.lower), ("misses the objective", found.upper)];
     let bounds = bounds.into_iter().filter_map(|(note, bound)| {
         let bound = bound?;
-        Some(Datum {
+        Some(FigureRow {
             row: "bound",
             runs: Some((bound.good + bound.bad).into()),
             metric: "planned rate".to_owned(),
             unit: "1/s",
             value: Some(bound.rate_rps),
             note: note.to_owned(),
-            ..Datum::default()
+            ..FigureRow::default()
         })
     });
     bounds.collect()
 }
 
-impl Datum {
-    fn table(data: &[Datum]) -> Data {
+impl FigureRow {
+    fn table(data: &[FigureRow]) -> Data {
         let titles =
             vec!["row", "cell", "trial", "runs", "metric", "unit", "value", "low", "high", "note"];
-        let row = |datum: &Datum| match serde_json::to_value(datum) {
+        let row = |datum: &FigureRow| match serde_json::to_value(datum) {
             Ok(Value::Object(mut fields)) => {
                 titles.iter().map(|title| fields[*title].take()).collect()
             }
@@ -330,13 +330,13 @@ impl Datum {
     }
 
     /// A figure of this metric with the ends of its interval.
-    fn of(metric: &NamedMetric, interval: Option<(f64, f64)>) -> Datum {
-        Datum {
+    fn of(metric: &NamedMetric, interval: Option<(f64, f64)>) -> FigureRow {
+        FigureRow {
             metric: metric.to_string(),
             unit: metric.unit(),
             low: interval.map(|(low, _)| low),
             high: interval.map(|(_, high)| high).filter(|high| high.is_finite()),
-            ..Datum::default()
+            ..FigureRow::default()
         }
     }
 }

@@ -26,7 +26,7 @@ pub struct WorkerState {
     pub(crate) calls: Calls,
     pub(crate) static_request: Vec<u8>,
     raw: *mut lua::lua_State,
-    places: Places,
+    places: StackPlaces,
     arities: Arities,
     /// Callbacks, and `FILE:LINE` of their definitions.
     definitions: Vec<(&'static str, String)>,
@@ -50,7 +50,7 @@ fn definition(function: &Function) -> Option<String> {
 
 /// Stack indices of the values that stay there between calls.
 #[derive(Clone, Copy, Default)]
-struct Places {
+struct StackPlaces {
     /// Message handler, which makes an error into text with a traceback.
     explain: c_int,
     /// Table of the connections' tables, by number from 1.
@@ -71,7 +71,7 @@ impl WorkerState {
             flags,
             calls: Calls::default(),
             static_request: Vec::new(),
-            places: Places::default(),
+            places: StackPlaces::default(),
             arities: Arities::default(),
             definitions: Vec::new(),
             fields: Vec::new(),
@@ -108,7 +108,7 @@ impl WorkerState {
                 }
             })
         })?;
-        self.places = Places {
+        self.places = StackPlaces {
             explain: top + 1,
             connections: top + 2,
             connection: top + 3,

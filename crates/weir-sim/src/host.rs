@@ -23,7 +23,7 @@ pub(crate) struct Host {
     world: Arc<World>,
     stalls: Pauses,
     /// Sessions by socket, of each connection that was established.
-    sessions: BTreeMap<usize, Session>,
+    sessions: BTreeMap<usize, HostSession>,
     /// First waiting requests of their sessions, by order of arrival, with their sockets.
     queue: BTreeMap<usize, usize>,
     busy: u32,
@@ -35,22 +35,22 @@ pub(crate) struct Host {
 
 /// The server's side of one connection.
 #[derive(Debug, Default)]
-struct Session {
+struct HostSession {
     name: (ConnId, u16),
     framer: Framer,
-    waiting: VecDeque<Job>,
-    serving: Option<Job>,
+    waiting: VecDeque<PendingResponse>,
+    serving: Option<PendingResponse>,
     responded: u64,
     /// True as long as neither side has ended the session.
     is_open: bool,
     /// Reason of the planned end, if one is planned.
-    ending: Option<Ending>,
+    ending: Option<SessionEnding>,
     /// Number of occurrences so far. A planned end for idleness holds only if it is unchanged.
     epoch: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Job {
+struct PendingResponse {
     /// Index into the truth's requests, thus also the order of arrival.
     request: usize,
     is_head: bool,
@@ -59,7 +59,7 @@ struct Job {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
+enum SessionEnding {
     Response,
     Idle,
     Fault,
@@ -86,7 +86,7 @@ impl Host {
         &mut self,
         moment: &mut Moment<'_>,
         epoch: u64,
-        ending: Ending,
+        ending: SessionEnding,
         cargo: Cargo,
     ) -> bool {
         let session = self.sessions.get_mut(&moment.socket).filter(|session| {
@@ -149,7 +149,7 @@ impl Host {
     }
 
     /// Plans the cargo for one request.
-    fn respond(&mut self, moment: &mut Moment<'_>, job: Job) {
+    fn respond(&mut self, moment: &mut Moment<'_>, job: PendingResponse) {
         let session = self.sessions.get_mut(&moment.socket).expect("only sessions respond");
         let is_last = self.world.server.responses.close_after == Some(session.responded + 1);
         let chance = &mut self.response_chance;
@@ -182,7 +182,7 @@ impl Host {
             _ => None,
         };
         if end.is_some() {
-            session.ending = Some(Ending::Fault);
+            session.ending = Some(SessionEnding::Fault);
         }
         let mut truth = self.truth.read();
         truth.requests[job.request].fate = Fate::Faulted(fault);
@@ -193,11 +193,12 @@ impl Host {
     }
 
     /// Plans a complete response, piece by piece, and the fault that follows it.
-    fn respond_well(&mut self, moment: &mut Moment<'_>, job: Job, response: Response) {
+    fn respond_well(&mut self, moment: &mut Moment<'_>, job: PendingResponse, response: Response) {
         let session = self.sessions.get_mut(&moment.socket).expect("only sessions respond");
         let closes = response.closes || job.fault == Some(ResponseFault::CloseAfter);
         if closes {
-            session.ending = Some(if response.closes { Ending::Response } else { Ending::Fault });
+            session.ending =
+                Some(if response.closes { SessionEnding::Response } else { SessionEnding::Fault });
         }
         let mut truth = self.truth.read();
         truth.requests[job.request].fate = Fate::Responded(response.status);
@@ -275,7 +276,7 @@ impl Host {
 
 impl Peer for Host {
     fn accept(&mut self, moment: &mut Moment<'_>, name: (ConnId, u16)) {
-        let session = Session { name, is_open: true, ..Session::default() };
+        let session = HostSession { name, is_open: true, ..HostSession::default() };
         self.sessions.insert(moment.socket, session);
         self.plan_idle_close(moment);
     }
@@ -294,7 +295,7 @@ impl Peer for Host {
             let fault = meant.map(|(_, fault)| *fault);
             let is_head = framed.is_head;
             let number = framed.number;
-            session.waiting.push_back(Job { request, is_head, number, fault });
+            session.waiting.push_back(PendingResponse { request, is_head, number, fault });
             truth.requests.push(TrueRequest::new(session.name, number, framed.sent_at, moment.now));
         });
         drop(truth);
@@ -335,8 +336,8 @@ impl Peer for Host {
             Cargo::End { .. } | Cargo::Reset => {
                 self.end(moment.socket, Fate::Dropped);
                 let counts = &mut self.truth.read().counts;
-                counts.closes_after_response += u64::from(ending == Some(Ending::Response));
-                counts.closes_when_idle += u64::from(ending == Some(Ending::Idle));
+                counts.closes_after_response += u64::from(ending == Some(SessionEnding::Response));
+                counts.closes_when_idle += u64::from(ending == Some(SessionEnding::Idle));
             }
         }
         true
@@ -346,10 +347,10 @@ impl Peer for Host {
         match task {
             Task::EndWork => self.served(moment),
             Task::CloseIdle { epoch } => {
-                self.end_idle(moment, epoch, Ending::Idle, Cargo::End { ends: None });
+                self.end_idle(moment, epoch, SessionEnding::Idle, Cargo::End { ends: None });
             }
             Task::ResetIdle { epoch, after_ns } => {
-                if self.end_idle(moment, epoch, Ending::Fault, Cargo::Reset) {
+                if self.end_idle(moment, epoch, SessionEnding::Fault, Cargo::Reset) {
                     let fault = ResponseFault::ResetIdle { after_ns };
                     *self.truth.read().counts.injected.entry(fault).or_default() += 1;
                 }
@@ -365,13 +366,13 @@ impl Peer for Host {
 
     fn reset(&mut self, moment: &mut Moment<'_>) {
         if let Some(session) = self.sessions.get_mut(&moment.socket) {
-            session.ending = Some(Ending::Fault);
+            session.ending = Some(SessionEnding::Fault);
             moment.depart(moment.now, Cargo::Reset);
         }
     }
 }
 
 /// Returns the session of a socket, if it is open.
-fn open(sessions: &mut BTreeMap<usize, Session>, socket: usize) -> Option<&mut Session> {
+fn open(sessions: &mut BTreeMap<usize, HostSession>, socket: usize) -> Option<&mut HostSession> {
     sessions.get_mut(&socket).filter(|session| session.is_open)
 }

@@ -103,13 +103,13 @@ impl Link<'_> {
 pub(crate) struct Services {
     factory: ServiceFactory,
     /// Connections by socket; `None` if none was established, or after its end.
-    open: BTreeMap<usize, Open>,
+    open: BTreeMap<usize, OpenService>,
     chance: Random,
     truth: TruthHandle,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenService {
     service: Box<dyn Service>,
     name: (ConnId, u16),
 }
@@ -125,7 +125,9 @@ impl Services {
         call: impl FnOnce(&mut dyn Service, &mut Link<'_>),
     ) -> bool {
         let Services { open, chance, truth, .. } = self;
-        let Some(Open { service, name }) = open.get_mut(&moment.socket) else { return false };
+        let Some(OpenService { service, name }) = open.get_mut(&moment.socket) else {
+            return false;
+        };
         let Moment { now, socket, .. } = *moment;
         let moment = Moment { now, socket, agenda: &mut *moment.agenda };
         let mut link = Link { now, chance, name: *name, truth, moment };
@@ -136,7 +138,7 @@ impl Services {
 
 impl Peer for Services {
     fn accept(&mut self, moment: &mut Moment<'_>, name: (ConnId, u16)) {
-        self.open.insert(moment.socket, Open { service: (self.factory.0)(), name });
+        self.open.insert(moment.socket, OpenService { service: (self.factory.0)(), name });
         self.call(moment, |service, link| service.accepted(link));
     }
 

@@ -29,7 +29,7 @@ pub struct Sim {
     world: Arc<World>,
     stops: Pauses,
     machine: Machine,
-    conns: Vec<Slot>,
+    conns: Vec<ConnectionSlot>,
     templates: Vec<Arc<[u8]>>,
     pooled: BTreeMap<u32, Vec<u8>>,
     /// Number of the next pooled buffer.
@@ -51,7 +51,7 @@ pub struct Sim {
 
 /// The state of one connection number.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct ConnectionSlot {
     /// Generation of the next `connect`.
     generation: u16,
     socket: Option<usize>,
@@ -240,7 +240,7 @@ impl Backend for Sim {
         let source = options.source;
         self.machine.truth.read().connects.push(Connect { at, conn, to, source });
         if self.conns.len() <= conn.index() {
-            self.conns.resize(conn.index() + 1, Slot::default());
+            self.conns.resize(conn.index() + 1, ConnectionSlot::default());
         }
         let slot = &mut self.conns[conn.index()];
         assert!(slot.socket.is_none(), "connect on {conn:?}, which is not closed");

@@ -91,7 +91,7 @@ const OVER: [&[&str]; 2] = [&["rate", "R"], &["c", "connections"]];
 fn curves(study: &Study, factors: &[Factor]) -> Vec<SweepCurve> {
     let named = |names: &&[&str]| factors.iter().find(|it| names.contains(&it.name.as_str()));
     let Some(factor) = OVER.iter().find_map(named) else { return Vec::new() };
-    let mut curves: Vec<Curve> = Vec::new();
+    let mut curves: Vec<FactorCurve> = Vec::new();
     for (index, cell) in (0..).zip(&study.cells) {
         let (own, levels): (Vec<Level>, Vec<Level>) =
             cell.levels.iter().cloned().partition(|level| level.factor == factor.name);
@@ -99,14 +99,14 @@ fn curves(study: &Study, factors: &[Factor]) -> Vec<SweepCurve> {
         let Some(point) = own.and_then(|own| point(study, index, own.value)) else { continue };
         match curves.iter_mut().find(|curve| curve.levels == levels) {
             Some(curve) => curve.points.push(point),
-            None => curves.push(Curve { factor, levels, points: vec![point] }),
+            None => curves.push(FactorCurve { factor, levels, points: vec![point] }),
         }
     }
-    curves.into_iter().filter_map(Curve::result).collect()
+    curves.into_iter().filter_map(FactorCurve::result).collect()
 }
 
 /// Throughput over the values of one factor.
-struct Curve<'s> {
+struct FactorCurve<'s> {
     factor: &'s Factor,
     /// Values of the other factors.
     levels: Vec<Level>,
@@ -140,7 +140,7 @@ fn point(study: &Study, cell: u32, value: String) -> Option<PlacedPoint> {
     (!point.rates_rps.is_empty()).then_some(point)
 }
 
-impl Curve<'_> {
+impl FactorCurve<'_> {
     /// Returns the knee and the law of the curve.
     fn result(mut self) -> Option<SweepCurve> {
         self.points.sort_by(|a, b| a.number.total_cmp(&b.number));

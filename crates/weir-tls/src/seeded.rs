@@ -28,7 +28,7 @@ pub struct SeededRandom(AtomicU64);
 struct SeededExchange(&'static SeededRandom);
 
 /// A key exchange that has begun.
-struct Begun {
+struct BegunExchange {
     own: PrivateKey,
     own_public: PublicKey,
 }
@@ -82,7 +82,7 @@ impl SupportedKxGroup for SeededExchange {
         let own = own.map_err(|error| Error::General(error.to_string()))?;
         let own_public = own.compute_public_key();
         let own_public = own_public.map_err(|error| Error::General(error.to_string()))?;
-        Ok(Box::new(Begun { own, own_public }))
+        Ok(Box::new(BegunExchange { own, own_public }))
     }
 
     fn ffdhe_group(&self) -> Option<FfdheGroup<'static>> {
@@ -94,7 +94,7 @@ impl SupportedKxGroup for SeededExchange {
     }
 }
 
-impl ActiveKeyExchange for Begun {
+impl ActiveKeyExchange for BegunExchange {
     fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
         let peer = UnparsedPublicKey::new(&X25519, peer);
         let refused = Error::from(PeerMisbehaved::InvalidKeyShare);

@@ -46,14 +46,15 @@ impl Tree {
         Ok(Tree { files, sizes, ancestors: ancestors(root)? })
     }
 
-    /// Reads the Rust files under `directory` as they were at a revision.
-    pub(crate) fn at(root: &Path, revision: &str, directory: &str) -> Result<Tree> {
-        let list = ["ls-tree", "-r", "-z", "--name-only", revision, "--", directory];
+    /// Reads the Rust files and the lock file as they were at a revision.
+    pub(crate) fn at(root: &Path, revision: &str) -> Result<Tree> {
+        let list = ["ls-tree", "-r", "-z", "--name-only", revision];
+        let is_read = |path: &&str| path.ends_with(".rs") || *path == "Cargo.lock";
         let mut files = Vec::new();
-        for path in git(root, &list)?.split_terminator('\0').filter(|path| path.ends_with(".rs")) {
+        for path in git(root, &list)?.split_terminator('\0').filter(is_read) {
             files.push(File::new(path, &git(root, &["show", &format!("{revision}:{path}")])?));
         }
-        ensure!(!files.is_empty(), "{revision} has no Rust files in {directory}");
+        ensure!(!files.is_empty(), "{revision} has no Rust files");
         Ok(Tree { files, sizes: Vec::new(), ancestors: None })
     }
 

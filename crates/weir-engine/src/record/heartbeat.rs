@@ -73,7 +73,7 @@ impl Heartbeat {
     /// which the last of these requests was resolved, and in the warm-up those whose backlog
     /// reached the window.
     pub fn stops(&self, measured: &Measurements) -> Stops {
-        let Some(span) = Span::of(measured) else { return Stops::default() };
+        let Some(span) = StopSpan::of(measured) else { return Stops::default() };
         let touching = || self.stops.iter().filter(|stop| stop.within(span.from, span.until) > 0);
         let sum = |from, until| touching().map(|stop| stop.within(from, until)).sum();
         // Of equal ones the first.
@@ -101,22 +101,22 @@ impl Stop {
 
 /// The window, and the longer span in which a stop delays its requests.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+struct StopSpan {
     from: Nanos,
     t0: Nanos,
     t1: Nanos,
     until: Nanos,
 }
 
-impl Span {
+impl StopSpan {
     /// Returns the span over all workers; `None` if there is none.
-    fn of(measured: &Measurements) -> Option<Span> {
+    fn of(measured: &Measurements) -> Option<StopSpan> {
         let workers = || measured.workers.iter();
         let t0 = Nanos(workers().map(|phases| phases.window_ns.0).min()?);
         let t1 = Nanos(workers().map(|phases| phases.window_ns.1).max()?);
         let resolved = Nanos(workers().map(|phases| phases.resolved_ns).max()?);
         let carried_ns = workers().map(|phases| phases.usage.carried_ns).max()?;
-        Some(Span { from: t0.before(carried_ns), t0, t1, until: resolved.max(t1) })
+        Some(StopSpan { from: t0.before(carried_ns), t0, t1, until: resolved.max(t1) })
     }
 }
 

@@ -13,14 +13,14 @@ use super::batch::Batch;
 pub(crate) struct Numbered {
     field: NumberField,
     /// By the number of digits.
-    forms: Vec<Form>,
+    forms: Vec<NumberedForm>,
     /// Number of digits in the last request, and the numbers that have as many.
     digits: usize,
     as_long: RangeInclusive<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Form {
+struct NumberedForm {
     batch: Batch,
     place: Range<usize>,
 }
@@ -45,7 +45,7 @@ impl Numbered {
         if !self.as_long.contains(&number) {
             self.switch(number, values, template, traits);
         }
-        let Form { batch, place } = &mut self.forms[self.digits];
+        let NumberedForm { batch, place } = &mut self.forms[self.digits];
         fill_decimal(number, &mut batch.bytes[place.clone()]);
         batch
     }
@@ -64,9 +64,9 @@ impl Numbered {
         self.as_long = least..=10_u64.checked_pow(log + 1).map_or(u64::MAX, |power| power - 1);
         self.digits = log as usize + 1;
         while self.forms.len() <= self.digits {
-            self.forms.push(Form::default());
+            self.forms.push(NumberedForm::default());
         }
-        let Form { batch, place } = &mut self.forms[self.digits];
+        let NumberedForm { batch, place } = &mut self.forms[self.digits];
         if batch.requests.is_empty() {
             let mut places = Places::default();
             template.render_again(values, &mut batch.bytes, &mut places);

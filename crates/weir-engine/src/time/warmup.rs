@@ -22,11 +22,11 @@ const LATE_NS: u64 = 200_000_000;
 /// Responses of all workers, by tenths of a second from S.
 #[derive(Debug)]
 pub(crate) struct WarmupBoard {
-    bins: Box<[Bin]>,
+    bins: Box<[WarmupBin]>,
 }
 
 #[derive(Debug, Default)]
-struct Bin {
+struct WarmupBin {
     responses: AtomicU64,
     time_ns: AtomicU64,
 }
@@ -35,7 +35,7 @@ impl WarmupBoard {
     /// Returns empty bins for a warm-up of at most `warmup_ns`.
     pub(crate) fn new(warmup_ns: u64) -> WarmupBoard {
         let bins = warmup_ns.div_ceil(BIN_NS).min(BINS_MAX);
-        WarmupBoard { bins: (0..bins).map(|_| Bin::default()).collect() }
+        WarmupBoard { bins: (0..bins).map(|_| WarmupBin::default()).collect() }
     }
 
     fn add(&self, sum: Sum) {
@@ -53,7 +53,7 @@ impl WarmupBoard {
         let mut rates = Vec::new();
         let mut times = Vec::new();
         for batch in bins.chunks_exact(BATCH) {
-            let sum = |of: fn(&Bin) -> &AtomicU64| {
+            let sum = |of: fn(&WarmupBin) -> &AtomicU64| {
                 batch.iter().map(|bin| of(bin).load(Ordering::Relaxed)).sum::<u64>() as f64
             };
             let responses = sum(|bin| &bin.responses);

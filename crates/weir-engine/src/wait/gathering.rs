@@ -37,9 +37,9 @@ pub(crate) struct Gathering {
     is_many: bool,
     /// Turns until the block ends; beyond [`BLOCK_TURNS`] it has not begun.
     turns: u32,
-    block: Block,
+    block: TurnBlock,
     /// The first block of the pair, during the second block.
-    few: Option<Block>,
+    few: Option<TurnBlock>,
     /// Pairs in which coalescing was no loss, minus the others.
     score: i32,
     /// Blocks until the next pair.
@@ -50,7 +50,7 @@ pub(crate) struct Gathering {
 
 /// Consecutive turns, with the responses they delivered.
 #[derive(Clone, Copy, Debug, Default)]
-struct Block {
+struct TurnBlock {
     since: Nanos,
     length_ns: u64,
     responses: u64,
@@ -71,7 +71,7 @@ impl Gathering {
     #[inline]
     pub(crate) fn turned(&mut self, now: Nanos, responses: u64, busy: u32) -> Option<u32> {
         if self.turns == BLOCK_TURNS {
-            self.block = Block { since: now, ..Block::default() };
+            self.block = TurnBlock { since: now, ..TurnBlock::default() };
         } else {
             self.block.responses += responses;
         }
@@ -111,7 +111,7 @@ impl Gathering {
     }
 
     /// Compares the block that has ended with `few`, the first block of its pair.
-    fn compared(&mut self, few: Block) {
+    fn compared(&mut self, few: TurnBlock) {
         let product =
             |responses: u64, length_ns: u64| u128::from(responses) * u128::from(length_ns);
         let is_no_loss = product(self.block.responses, few.length_ns) * NO_LOSS.1
@@ -128,7 +128,7 @@ impl Gathering {
 }
 
 /// Returns a share of the mean response time, which is connections over throughput (Little's law).
-fn span_ns(block: Block, busy: u32) -> u32 {
+fn span_ns(block: TurnBlock, busy: u32) -> u32 {
     let response_ns = u64::from(busy) * block.length_ns / block.responses.max(1);
     (response_ns / SPAN_SHARE).clamp(SPAN_MIN_NS, SPAN_MAX_NS) as u32
 }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn the_span_is_a_share_of_the_mean_response_time() {
         let check = |responses, expected| {
-            let block = Block { since: Nanos(9), length_ns: 1_000_000, responses };
+            let block = TurnBlock { since: Nanos(9), length_ns: 1_000_000, responses };
             assert_eq!(span_ns(block, 100), expected, "{responses}");
         };
         check(100, 50_000);
@@ -193,10 +193,10 @@ mod tests {
     fn chance_decides_nothing() {
         // One pair in three is distorted by something else.
         let mut gathering = Gathering::new();
-        let few = Block { since: Nanos(0), length_ns: 100, responses: 100 };
+        let few = TurnBlock { since: Nanos(0), length_ns: 100, responses: 100 };
         let mut won = 0;
         for pair in 0..300 {
-            gathering.block = Block { responses: if pair % 3 == 0 { 50 } else { 100 }, ..few };
+            gathering.block = TurnBlock { responses: if pair % 3 == 0 { 50 } else { 100 }, ..few };
             gathering.compared(few);
             won += u32::from(gathering.is_many);
         }

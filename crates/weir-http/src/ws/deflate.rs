@@ -32,7 +32,7 @@ pub struct DeflateTerms {
 
 /// A side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum DeflateSide {
     Client,
     Server,
 }
@@ -41,18 +41,18 @@ impl DeflateTerms {
     /// Reads the value of a server's `Sec-WebSocket-Extensions` that answers [`OFFER`]; `None` if
     /// it has what was not offered (§7.1).
     pub(super) fn of_response(value: &[u8]) -> Option<DeflateTerms> {
-        DeflateTerms::of_parameters(str::from_utf8(value).ok()?, Side::Server)
+        DeflateTerms::of_parameters(str::from_utf8(value).ok()?, DeflateSide::Server)
     }
 
     /// Reads the value of a client's `Sec-WebSocket-Extensions`. Returns the terms of the first
     /// offer that can be accepted; one that limits the server's window cannot.
     pub fn of_offers(value: &[u8]) -> Option<DeflateTerms> {
         let mut offers = str::from_utf8(value).ok()?.split(',');
-        offers.find_map(|offer| DeflateTerms::of_parameters(offer, Side::Client))
+        offers.find_map(|offer| DeflateTerms::of_parameters(offer, DeflateSide::Client))
     }
 
     /// Reads the extension with its parameters, which `side` has sent.
-    fn of_parameters(text: &str, side: Side) -> Option<DeflateTerms> {
+    fn of_parameters(text: &str, side: DeflateSide) -> Option<DeflateTerms> {
         let mut parts = text.split(';').map(str::trim);
         if parts.next() != Some(NAME) {
             return None;
@@ -71,12 +71,12 @@ impl DeflateTerms {
                 ("server_no_context_takeover", None) => &mut terms.server_resets,
                 // Whatever window the peer deflates with, it is within the one that inflates.
                 ("server_max_window_bits", Some(bits))
-                    if side == Side::Server && is_window(bits) =>
+                    if side == DeflateSide::Server && is_window(bits) =>
                 {
                     &mut has_window
                 }
                 ("client_max_window_bits", bits)
-                    if side == Side::Client && bits.is_none_or(is_window) =>
+                    if side == DeflateSide::Client && bits.is_none_or(is_window) =>
                 {
                     &mut has_window
                 }
@@ -124,7 +124,7 @@ pub(super) struct Deflater {
     state: Compress,
     /// True if each message is deflated by itself.
     resets: bool,
-    out: Output,
+    out: DeflateOutput,
 }
 
 /// Inflates the messages of one direction of a connection.
@@ -134,12 +134,12 @@ pub(super) struct Inflater {
     /// True if each message is inflated by itself.
     resets: bool,
     message_bytes_max: usize,
-    out: Output,
+    out: DeflateOutput,
 }
 
 /// A message as it is made.
 #[derive(Debug, Default)]
-struct Output {
+struct DeflateOutput {
     /// The message, and room behind it.
     bytes: Vec<u8>,
     length: usize,
@@ -149,7 +149,7 @@ impl Deflater {
     /// A low level: the client's time is dearer than bytes.
     fn new(resets: bool) -> Deflater {
         let state = Compress::new(Compression::fast(), false);
-        Deflater { state, resets, out: Output::default() }
+        Deflater { state, resets, out: DeflateOutput::default() }
     }
 
     /// Returns a message deflated.
@@ -183,7 +183,7 @@ impl Deflater {
 impl Inflater {
     fn new(resets: bool, message_bytes_max: usize) -> Inflater {
         let state = Decompress::new(false);
-        let out = Output::default();
+        let out = DeflateOutput::default();
         Inflater { state, resets, message_bytes_max, out }
     }
 
@@ -239,7 +239,7 @@ impl Inflater {
     }
 }
 
-impl Output {
+impl DeflateOutput {
     /// Forgets the message, and memory beyond what a buffer keeps.
     fn clear(&mut self) {
         self.length = 0;
@@ -249,7 +249,7 @@ impl Output {
 
     /// Returns the room behind what is made, which is never empty.
     fn room(&mut self) -> &mut [u8] {
-        let Output { bytes, length } = self;
+        let DeflateOutput { bytes, length } = self;
         if *length == bytes.len() {
             bytes.resize((2 * *length).max(BUFFER_BYTES), 0);
         }

@@ -37,7 +37,7 @@ pub(super) enum Effect {
 }
 
 /// An option.
-struct Known {
+struct KnownOption {
     short: Option<char>,
     long: &'static str,
     kind: OptionKind,
@@ -61,12 +61,12 @@ enum OptionKind {
 
 const COMMAND_LINE: &str = "set it for all requests, with an option of weir";
 
-const fn option(short: Option<char>, long: &'static str, kind: OptionKind) -> Known {
-    Known { short, long, kind }
+const fn option(short: Option<char>, long: &'static str, kind: OptionKind) -> KnownOption {
+    KnownOption { short, long, kind }
 }
 
 /// The options that commands for one request have; all others are unknown.
-const OPTIONS: &[Known] = &[
+const OPTIONS: &[KnownOption] = &[
     option(None, "url", OptionKind::Text(|url| Ok(Effect::Url(url.to_owned())))),
     option(Some('X'), "request", OptionKind::Text(|method| Ok(Effect::Method(method.to_owned())))),
     option(Some('H'), "header", OptionKind::Text(|line| Ok(Effect::Header(line.to_owned())))),
@@ -191,7 +191,7 @@ fn short_options<'a>(
 }
 
 fn effect<'a>(
-    known: &Known,
+    known: &KnownOption,
     shown: &str,
     value: &mut dyn FnMut() -> Option<&'a [u8]>,
 ) -> Result<Effect, String> {

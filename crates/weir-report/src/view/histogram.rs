@@ -39,14 +39,14 @@ pub(super) fn blocks(document: &Document) -> Vec<Block> {
 }
 
 /// The requests between two times.
-struct Bin {
+struct HistogramBin {
     low_ns: u64,
     /// None if the bin is open.
     high_ns: Option<u64>,
     count: u64,
 }
 
-impl Bin {
+impl HistogramBin {
     fn row(&self, all: u64, most: u64) -> Row {
         let share = CellValue::frequency(self.count as f64 / all as f64);
         let bar = CellValue::Bar(self.count as f64 / most.max(1) as f64);
@@ -68,16 +68,16 @@ fn range(low_ns: u64, high_ns: Option<u64>) -> String {
     }
 }
 
-fn bins(histogram: &Histogram) -> Vec<Bin> {
+fn bins(histogram: &Histogram) -> Vec<HistogramBin> {
     let exact = histogram.exact();
     let last_ns = histogram.percentile(LAST_PERCENTILE).unwrap_or(exact.max_ns);
     let edges = edges(exact.min_ns, last_ns.min(exact.max_ns));
-    let mut bins: Vec<Bin> = edges
+    let mut bins: Vec<HistogramBin> = edges
         .windows(2)
-        .map(|ends| Bin { low_ns: ends[0], high_ns: Some(ends[1]), count: 0 })
+        .map(|ends| HistogramBin { low_ns: ends[0], high_ns: Some(ends[1]), count: 0 })
         .collect();
     let end_ns = edges.last().copied().unwrap_or(0);
-    bins.push(Bin { low_ns: end_ns, high_ns: None, count: 0 });
+    bins.push(HistogramBin { low_ns: end_ns, high_ns: None, count: 0 });
     for (bucket, count) in histogram.buckets() {
         let ns = middle_of(bucket).clamp(exact.min_ns, exact.max_ns);
         let index = edges.partition_point(|edge| *edge <= ns).saturating_sub(1);

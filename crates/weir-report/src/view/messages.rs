@@ -233,7 +233,7 @@ const SHORT: [f64; 2] = [50.0, 99.0];
 
 /// A line of a table by name or by stage: messages per second, and the times to the first message
 /// and between messages.
-struct Share<'d> {
+struct MessageLine<'d> {
     label: String,
     per_second: f64,
     first: &'d Summary,
@@ -244,7 +244,7 @@ struct Share<'d> {
 fn by_name(document: &Document) -> Option<Block> {
     let shares = document.names.iter().filter_map(|name| {
         let messages = name.results.messages.as_ref()?;
-        Some(Share {
+        Some(MessageLine {
             label: name.name.clone(),
             per_second: messages.per_second,
             first: messages.first.headline(),
@@ -258,7 +258,7 @@ fn by_name(document: &Document) -> Option<Block> {
 fn by_stage(document: &Document) -> Option<Block> {
     let shares = document.stages.iter().enumerate().filter_map(|(index, stage)| {
         let messages = stage.results.messages.as_ref()?;
-        Some(Share {
+        Some(MessageLine {
             label: format!("{}: {}", index + 1, stage.load),
             per_second: messages.per_second,
             first: messages.first.headline(),
@@ -268,9 +268,9 @@ fn by_stage(document: &Document) -> Option<Block> {
     of_shares("Messages by stage", shares.collect())
 }
 
-fn of_shares(title: &'static str, shares: Vec<Share<'_>>) -> Option<Block> {
+fn of_shares(title: &'static str, shares: Vec<MessageLine<'_>>) -> Option<Block> {
     let titles = ["messages/s", "first p50", "first p99", "gap p50", "gap p99"];
-    let row = |share: &Share<'_>| {
+    let row = |share: &MessageLine<'_>| {
         let rate = units::rate(share.per_second).trim_end_matches("/s").to_owned();
         let times = SHORT.map(|p| time(share.first, p));
         let gaps = SHORT.map(|p| share.gap.map_or_else(CellValue::default, |gap| time(gap, p)));

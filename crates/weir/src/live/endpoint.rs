@@ -36,7 +36,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub(crate) struct LiveEndpoint {
     listener: TcpListener,
     /// Connections whose request is not complete, the oldest first.
-    clients: VecDeque<Client>,
+    clients: VecDeque<PageClient>,
     totals: SharedTotals,
     scrapers: Scrapers,
     is_on_loopback: bool,
@@ -110,17 +110,17 @@ impl LiveEndpoint {
                 continue;
             }
             if self.clients.len() == CLIENTS_MAX {
-                self.clients.pop_front().into_iter().for_each(Client::close);
+                self.clients.pop_front().into_iter().for_each(PageClient::close);
             }
             let address = peer.ip();
             let until = now + PATIENCE;
-            self.clients.push_back(Client { stream, address, head: Vec::new(), until });
+            self.clients.push_back(PageClient { stream, address, head: Vec::new(), until });
         }
     }
 
     /// Sends the response to a client, and closes its connection. A response fits the socket's
     /// buffer, so that this seldom waits.
-    fn respond(&self, mut client: Client) {
+    fn respond(&self, mut client: PageClient) {
         let mut stage = None;
         let is_foreign = self.is_on_loopback && client.is_foreign();
         let response = match is_foreign {
@@ -143,7 +143,7 @@ impl LiveEndpoint {
 }
 
 /// A connection.
-struct Client {
+struct PageClient {
     stream: TcpStream,
     address: IpAddr,
     /// Bytes of its request so far.
@@ -151,7 +151,7 @@ struct Client {
     until: Instant,
 }
 
-impl Client {
+impl PageClient {
     /// Reads the bytes that are there. Returns true once the head is complete, or too long.
     fn receive(&mut self) -> io::Result<bool> {
         let mut bytes = [0; HEAD_BYTES_MAX];

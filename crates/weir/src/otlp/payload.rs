@@ -27,7 +27,7 @@ pub(super) fn instance() -> String {
 /// Builds the request; `None` before the load, when there is nothing to count.
 pub(super) fn request(totals: &Totals, instance: &str, now: SystemTime) -> Option<Value> {
     let (plan, began) = totals.load.as_ref()?;
-    let times = Times { start: unix_ns(*began).to_string(), now: unix_ns(now).to_string() };
+    let times = PointTimes { start: unix_ns(*began).to_string(), now: unix_ns(now).to_string() };
     let version = env!("CARGO_PKG_VERSION");
     let resource = [
         text("service.name", "weir"),
@@ -45,7 +45,7 @@ pub(super) fn request(totals: &Totals, instance: &str, now: SystemTime) -> Optio
     }] }))
 }
 
-fn metrics(totals: &Totals, plan: &Plan, times: &Times) -> Vec<Value> {
+fn metrics(totals: &Totals, plan: &Plan, times: &PointTimes) -> Vec<Value> {
     let counter = |count| sum(vec![times.count(count)], true);
     let state = |count| sum(vec![times.count(count)], false);
     let gauge = |value| ("gauge", json!({ "dataPoints": [times.at_now(value)] }));
@@ -105,7 +105,7 @@ fn client(
 }
 
 /// Measured requests by name; none without a list.
-fn names(totals: &Totals, times: &Times) -> Vec<Value> {
+fn names(totals: &Totals, times: &PointTimes) -> Vec<Value> {
     let names = totals.names();
     if names.is_empty() {
         return Vec::new();
@@ -137,12 +137,12 @@ fn names(totals: &Totals, times: &Times) -> Vec<Value> {
     ]
 }
 
-fn failures(totals: &Totals, times: &Times) -> Vec<Value> {
+fn failures(totals: &Totals, times: &PointTimes) -> Vec<Value> {
     let point = |(kind, count)| with(times.count(count), text("error.type", kind));
     totals.failures().into_iter().map(point).collect()
 }
 
-fn phases(totals: &Totals, times: &Times) -> Vec<Value> {
+fn phases(totals: &Totals, times: &PointTimes) -> Vec<Value> {
     let point = |(stage, name): (LivePhase, &str)| {
         let is_now = times.count((stage == totals.stage).into());
         with(is_now, text("weir.phase", name))
@@ -173,12 +173,12 @@ fn text(key: &str, value: &str) -> Value {
 }
 
 /// Begin of the load and the present time, as text: nanoseconds since 1970.
-struct Times {
+struct PointTimes {
     start: String,
     now: String,
 }
 
-impl Times {
+impl PointTimes {
     /// Adds both times to a point.
     fn point(&self, mut point: Value) -> Value {
         point["startTimeUnixNano"] = self.start.as_str().into();

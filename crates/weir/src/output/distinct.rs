@@ -14,7 +14,8 @@ use crate::terminal::shown;
 /// # Errors
 /// When two do.
 pub(crate) fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
-    let given: Vec<_> = files.iter().map(|&(flag, path)| (flag, path, Place::of(path))).collect();
+    let given: Vec<_> =
+        files.iter().map(|&(flag, path)| (flag, path, OutputPlace::of(path))).collect();
     for (index, (flag, path, place)) in given.iter().enumerate() {
         for (other_flag, other_path, other_place) in &given[..index] {
             if place.is_same(other_place) {
@@ -31,12 +32,12 @@ pub(crate) fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
 
 /// True if two paths name one file, however they are written.
 pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
-    Place::of(one).is_same(&Place::of(other))
+    OutputPlace::of(one).is_same(&OutputPlace::of(other))
 }
 
 /// The target of a path.
 #[derive(Debug)]
-struct Place {
+struct OutputPlace {
     /// Path without links and dots, as far as it can be resolved.
     path: PathBuf,
     /// Device and inode of an existing file, to detect a descriptor or a pipe that has two names.
@@ -45,17 +46,17 @@ struct Place {
     is_device: bool,
 }
 
-impl Place {
-    fn of(path: &Path) -> Place {
+impl OutputPlace {
+    fn of(path: &Path) -> OutputPlace {
         let found = fs::metadata(path).ok();
-        Place {
+        OutputPlace {
             path: canonical(path),
             inode: found.as_ref().map(|found| (found.dev(), found.ino())),
             is_device: found.is_some_and(|found| found.file_type().is_char_device()),
         }
     }
 
-    fn is_same(&self, other: &Place) -> bool {
+    fn is_same(&self, other: &OutputPlace) -> bool {
         if self.is_device || other.is_device {
             return false;
         }

@@ -29,14 +29,14 @@ const HELD_BYTES: usize = 256 << 10;
 
 /// The terminal to restore. A terminal and the outputs belong to the process, and a
 /// panic or a signal may restore them from any thread.
-static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+static OPEN: Mutex<Option<OpenScreen>> = Mutex::new(None);
 
 /// Set once the hook of panics restores the terminal.
 static HOOK: Once = Once::new();
 
 /// A terminal that weir draws on.
 #[derive(Debug)]
-struct Open {
+struct OpenScreen {
     terminal: File,
     /// Output of scripts, and messages; `None` until they are held back.
     held: Option<HeldOutput>,
@@ -75,7 +75,7 @@ impl Screen {
         });
         let terminal = terminal()?;
         enable_raw_mode()?;
-        *lock() = Some(Open { terminal: terminal.try_clone()?, held: None });
+        *lock() = Some(OpenScreen { terminal: terminal.try_clone()?, held: None });
         Screen::on(terminal).inspect_err(|_| restore())
     }
 
@@ -167,7 +167,7 @@ impl Drop for Screen {
 /// this, at any time.
 pub(crate) fn restore() {
     let open = mem::take(&mut *lock());
-    let Some(Open { mut terminal, held }) = open else { return };
+    let Some(OpenScreen { mut terminal, held }) = open else { return };
     let _gone = execute!(terminal, LeaveAlternateScreen, Show);
     let _gone = disable_raw_mode();
     // A script's text that the C library still holds precedes all later text.
@@ -189,7 +189,7 @@ fn printed(HeldText { mut bytes, dropped }: HeldText) -> Vec<u8> {
 }
 
 /// Locks the open terminal. Nothing panics with the lock.
-fn lock() -> MutexGuard<'static, Option<Open>> {
+fn lock() -> MutexGuard<'static, Option<OpenScreen>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -197,7 +197,7 @@ fn lock() -> MutexGuard<'static, Option<Open>> {
 fn has_hung_up() -> bool {
     let stdin = io::stdin();
     let gives_keys = stdin.is_terminal() && weir_sys::has_hung_up(stdin.as_fd());
-    let is_drawn_on = |open: &Open| weir_sys::has_hung_up(open.terminal.as_fd());
+    let is_drawn_on = |open: &OpenScreen| weir_sys::has_hung_up(open.terminal.as_fd());
     gives_keys || lock().as_ref().is_some_and(is_drawn_on)
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct CatchUp {
     /// True if no event came for long before this turn's events.
     is_silent: bool,
     current: Current,
-    sum: Delayed,
+    sum: DelayedRequests,
 }
 
 /// The catch-up in progress.
@@ -41,12 +41,12 @@ struct Current {
     send_lag_max_ns: u64,
     /// Greatest lateness in this turn of the worker's loop, in nanoseconds.
     turn_lag_ns: u64,
-    delayed: Delayed,
+    delayed: DelayedRequests,
 }
 
 /// Requests of the window that were sent during catch-ups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Delayed {
+struct DelayedRequests {
     /// Number of these requests.
     requests: u64,
     /// Number of those in catch-ups after a silence, which the server or a stop may have caused.
@@ -140,7 +140,7 @@ impl CatchUp {
         usage.carried_ns = delayed.from.map_or(0, |from| t0.since(from));
     }
 
-    fn delayed(&mut self) -> Delayed {
+    fn delayed(&mut self) -> DelayedRequests {
         if self.is_on {
             self.end();
         }
@@ -161,8 +161,13 @@ mod tests {
         catch_up.sent(&exchange, sent_at.since(intended_at), measured);
     }
 
-    fn delayed(requests: u64, lag_max_ms: u64, from: Option<Nanos>) -> Delayed {
-        Delayed { requests, lag_max_ns: lag_max_ms * MS, from, ..Delayed::default() }
+    fn delayed(requests: u64, lag_max_ms: u64, from: Option<Nanos>) -> DelayedRequests {
+        DelayedRequests {
+            requests,
+            lag_max_ns: lag_max_ms * MS,
+            from,
+            ..DelayedRequests::default()
+        }
     }
 
     #[test]
@@ -206,9 +211,12 @@ mod tests {
             catch_up.sent(&Exchange { sent_at: freed_at, ..exchange }, 0, 1);
             catch_up.delayed()
         };
-        assert_eq!(wait(2), Delayed::default());
+        assert_eq!(wait(2), DelayedRequests::default());
         let from = Some(Nanos(20 * MS));
-        assert_eq!(wait(60), Delayed { after_silence: 1, from, ..Delayed::default() });
+        assert_eq!(
+            wait(60),
+            DelayedRequests { after_silence: 1, from, ..DelayedRequests::default() }
+        );
     }
 
     #[test]
@@ -216,7 +224,7 @@ mod tests {
         let mut catch_up = CatchUp::default();
         send(&mut catch_up, 20, 70, 0);
         catch_up.follow(Nanos(70 * MS), 0, 0, false);
-        assert_eq!(catch_up.delayed(), Delayed::default());
+        assert_eq!(catch_up.delayed(), DelayedRequests::default());
     }
 
     #[test]

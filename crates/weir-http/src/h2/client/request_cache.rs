@@ -13,13 +13,13 @@ const STREAM_AT: usize = 5;
 /// The HEADERS frame of the last request that did not change the encoder's table.
 #[derive(Debug, Default)]
 pub(super) struct RequestCache {
-    known: Option<Known>,
+    known: Option<CachedRequest>,
     /// Buffer for a block.
     block: Vec<u8>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct CachedRequest {
     /// The request itself. While it is held here it cannot change, and no other one can have its
     /// address.
     request: Arc<Request>,
@@ -89,7 +89,7 @@ impl RequestCache {
             frame.clear();
             frame.extend_from_slice(&out[begin..]);
             let request = Arc::clone(request);
-            self.known = Some(Known { request, generation, traits, frame });
+            self.known = Some(CachedRequest { request, generation, traits, frame });
         }
         traits
     }

@@ -23,7 +23,7 @@ pub struct Decoder {
 }
 
 /// The place of a name or a field in the tables.
-enum Place {
+enum TablePlace {
     Static(&'static [u8], &'static [u8]),
     Dynamic(usize),
 }
@@ -108,8 +108,8 @@ impl Decoder {
         while let Some(first) = input.peek() {
             match first {
                 0x80.. => match place(input.integer(7)?)? {
-                    Place::Static(name, value) => pass(name, value),
-                    Place::Dynamic(nth) => {
+                    TablePlace::Static(name, value) => pass(name, value),
+                    TablePlace::Dynamic(nth) => {
                         let (name, value) = self.table.field(nth).ok_or(HpackError::BadIndex)?;
                         pass(name, value);
                     }
@@ -151,8 +151,8 @@ impl Decoder {
         let name = match input.integer(6)? {
             0 => input.string(&mut self.name)?,
             index => match place(index)? {
-                Place::Static(name, _) => name,
-                Place::Dynamic(nth) => {
+                TablePlace::Static(name, _) => name,
+                TablePlace::Dynamic(nth) => {
                     // A copy, as the insertion may evict the entry (RFC 7541 §4.4).
                     let (name, _) = self.table.field(nth).ok_or(HpackError::BadIndex)?;
                     self.name.clear();
@@ -177,8 +177,8 @@ impl Decoder {
         let name = match input.integer(4)? {
             0 => input.string(&mut self.name)?,
             index => match place(index)? {
-                Place::Static(name, _) => name,
-                Place::Dynamic(nth) => self.table.field(nth).ok_or(HpackError::BadIndex)?.0,
+                TablePlace::Static(name, _) => name,
+                TablePlace::Dynamic(nth) => self.table.field(nth).ok_or(HpackError::BadIndex)?.0,
             },
         };
         pass(name, input.string(&mut self.value)?);
@@ -198,10 +198,10 @@ impl Decoder {
 
 /// Returns the place of an index in the two tables (RFC 7541 §2.3.3).
 #[inline(always)]
-fn place(index: u32) -> Result<Place, HpackError> {
+fn place(index: u32) -> Result<TablePlace, HpackError> {
     if index as usize > ENTRIES {
-        return Ok(Place::Dynamic(index as usize - ENTRIES - 1));
+        return Ok(TablePlace::Dynamic(index as usize - ENTRIES - 1));
     }
     let (name, value) = static_table::field(index).ok_or(HpackError::BadIndex)?;
-    Ok(Place::Static(name, value))
+    Ok(TablePlace::Static(name, value))
 }

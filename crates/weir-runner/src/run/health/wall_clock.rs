@@ -13,13 +13,13 @@ const TRIES: u32 = 5;
 /// difference changes only when the wall clock is set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WallClock {
-    last: Option<Difference>,
+    last: Option<ClockDifference>,
     pub(super) step_max_ns: Option<u64>,
 }
 
 /// CLOCK_REALTIME − CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]
-struct Difference {
+struct ClockDifference {
     ns: i128,
     /// Half the time for which the two readings lasted, in nanoseconds.
     error_ns: u64,
@@ -28,9 +28,9 @@ struct Difference {
 impl WallClock {
     /// Compares the clocks.
     pub(super) fn sample(&mut self, clock: Clock) {
-        let mut best: Option<Difference> = None;
+        let mut best: Option<ClockDifference> = None;
         for _ in 0..TRIES {
-            let Some(difference) = Difference::read(clock) else { return };
+            let Some(difference) = ClockDifference::read(clock) else { return };
             if best.is_none_or(|best| difference.error_ns < best.error_ns) {
                 best = Some(difference);
             }
@@ -43,7 +43,7 @@ impl WallClock {
         }
     }
 
-    fn record(&mut self, now: Difference) {
+    fn record(&mut self, now: ClockDifference) {
         if let Some(last) = self.last {
             let change = u64::try_from((now.ns - last.ns).unsigned_abs()).unwrap_or(u64::MAX);
             let step_ns = change.saturating_sub(now.error_ns + last.error_ns);
@@ -53,16 +53,16 @@ impl WallClock {
     }
 }
 
-impl Difference {
+impl ClockDifference {
     /// Reads both clocks; `None` if the wall clock is before 1970.
-    fn read(clock: Clock) -> Option<Difference> {
+    fn read(clock: Clock) -> Option<ClockDifference> {
         let before = clock.now();
         let wall = SystemTime::now();
         let bracket_ns = clock.now().since(before);
         let wall_ns = wall.duration_since(UNIX_EPOCH).ok()?.as_nanos();
         let middle_ns = before.after(bracket_ns / 2).0;
         let ns = i128::try_from(wall_ns).ok()? - i128::from(middle_ns);
-        Some(Difference { ns, error_ns: bracket_ns.div_ceil(2) })
+        Some(ClockDifference { ns, error_ns: bracket_ns.div_ceil(2) })
     }
 }
 
@@ -74,7 +74,9 @@ mod tests {
     fn steps_are_what_reading_does_not_explain() {
         let check = |readings: &[(i128, u64)], expected| {
             let mut wall = WallClock::default();
-            readings.iter().for_each(|&(ns, error_ns)| wall.record(Difference { ns, error_ns }));
+            readings
+                .iter()
+                .for_each(|&(ns, error_ns)| wall.record(ClockDifference { ns, error_ns }));
             assert_eq!(wall.step_max_ns, expected, "{readings:?}");
         };
         check(&[], None);
