@@ -16,21 +16,16 @@ impl PlainHead {
     /// Returns the number of its repetitions at the start of `bytes`, and the rest.
     #[inline(always)]
     pub(super) fn copies<'a>(&self, bytes: &'a [u8]) -> (u32, &'a [u8]) {
-        let length = self.0.len();
-        if length == 0 {
+        if self.0.is_empty() {
             return (0, bytes);
         }
-        let Some(rest) = bytes.strip_prefix(&self.0[..]) else { return (0, bytes) };
-        // Most often there is one.
-        if rest.len() < length {
-            return (1, rest);
+        let mut rest = bytes;
+        let mut copies = 0;
+        while let Some(after) = rest.strip_prefix(&self.0[..]) {
+            rest = after;
+            copies += 1;
         }
-        let same = |head: &&[u8]| **head == self.0[..];
-        let more = rest.chunks_exact(length).take_while(same).count();
-        (
-            u32::try_from(more).map_or(u32::MAX, |more| more.saturating_add(1)),
-            &rest[more * length..],
-        )
+        (copies, rest)
     }
 
     /// Returns its end, behind a start of it.
