@@ -2,7 +2,6 @@
 #![no_main]
 
 #[path = "../../crates/weir-http/tests/it/check/mod.rs"]
-#[expect(dead_code, reason = "each user of the module uses a part of it")]
 mod check;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| check::grpc::messages(input));
