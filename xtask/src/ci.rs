@@ -27,7 +27,10 @@ const WAITING_THREADS: &str = "6";
 /// machine too.
 const NICE: &str = "5";
 
-/// Random worlds of each kind in the simulations of `--quick`.
+/// Variable with the number of random worlds of each kind in simulations, and that number where it
+/// is not that of the step of `nightly`.
+const SEEDS: &str = "WEIR_SIM_SEEDS";
+const FEWER_SEEDS: &str = "100";
 const QUICK_SEEDS: &str = "50";
 
 /// Runs all steps, even after one has failed, and fails if any did.
@@ -62,7 +65,11 @@ fn all(steps: &mut Steps) {
     // Two at a time, since the last tests of a suite leave a CPU idle.
     let mut running = None;
     for suite in suites.iter().flatten().filter(|suite| !waiting.contains(suite)) {
-        let next = steps.start(&suite.name, || Ok(suite.command()));
+        let next = steps.start(&suite.name, || {
+            let mut command = suite.command();
+            command.env(SEEDS, FEWER_SEEDS);
+            Ok(command)
+        });
         running.into_iter().for_each(|suite| steps.finish(suite));
         running = next;
     }
@@ -87,7 +94,7 @@ fn quick(steps: &mut Steps) {
     // With the features of the whole workspace, or much would be built once more.
     let fast = ["--lib", "--bins", "--test", "simulated"];
     for suite in steps.take("build", || suites::build(&EVERYTHING, &fast)).unwrap_or_default() {
-        steps.take(&suite.name, || run(suite.command().env("WEIR_SIM_SEEDS", QUICK_SEEDS)));
+        steps.take(&suite.name, || run(suite.command().env(SEEDS, QUICK_SEEDS)));
     }
 }
 

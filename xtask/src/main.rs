@@ -36,7 +36,7 @@ cargo xtask <task>
   nightly [--all] [--check] [--only STEP,…]
                               steps that are long and seldom fail, if their sources have changed
                               since they were green, or all; writes xtask/nightly.txt, or not:
-                              clippy, docs, unsafe, instructions, lab, fuzz, pages,
+                              clippy, docs, unsafe, instructions, simulations, lab, fuzz, pages,
                               fleets, commands, engines
   lint                        clippy and rustdoc, whose warnings are errors
   tidy                        the rules of STYLE.md that a machine can check

@@ -24,7 +24,7 @@ struct RareStep {
 }
 
 /// All steps, the shortest first.
-const STEPS: [RareStep; 10] = [
+const STEPS: [RareStep; 11] = [
     // Examples, benchmarks, and the crates without their features.
     RareStep {
         name: "clippy",
@@ -45,6 +45,22 @@ const STEPS: [RareStep; 10] = [
             paths: &["xtask/src/instructions.rs", "xtask/src/instructions"],
         },
         run: || instructions::instructions(&[]),
+    },
+    // Theory, and random worlds in full number.
+    RareStep {
+        name: "simulations",
+        sources: Sources {
+            crates: &["weir-engine", "weir-study"],
+            paths: &[
+                "crates/weir-engine/tests",
+                "crates/weir-study/tests",
+                "crates/weir-sim/tests",
+            ],
+        },
+        run: || {
+            rare_tests("weir-engine simulated", &["rare::", "wild_worlds"])?;
+            rare_tests("weir-study it", &["rare::"])
+        },
     },
     RareStep { name: "lab", sources: Sources { crates: &["lab"], paths: &["lab"] }, run: lab },
     RareStep {
@@ -250,7 +266,7 @@ mod tests {
         let rare = tree.rust().filter(|file| file.name() == "rare.rs");
         let mut crates: Vec<&str> = rare.map(File::crate_name).collect();
         crates.sort_unstable();
-        assert_eq!(crates, ["weir", "weir-report"]);
+        assert_eq!(crates, ["weir", "weir-engine", "weir-report", "weir-study"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use weir_result::{
 use weir_sim::{Link, Pause, Random, Seed, Service, ServiceFactory, World};
 
 use crate::setup::{MS, closed, job, open, run_job};
-use crate::stops::beat;
+use crate::rare::stops::beat;
 
 /// Events of a stream.
 const EVENTS: u64 = 30;

@@ -18,8 +18,8 @@ mod observers;
 mod open_loop;
 mod opening;
 mod parts;
-mod queueing;
 mod ramping;
+mod rare;
 mod renewing;
 mod replay;
 mod rows;
@@ -27,7 +27,6 @@ mod scripts;
 mod setup;
 mod stages;
 mod stalls;
-mod stops;
 mod streams;
 #[path = "../../../weir-sim/tests/it/theory.rs"]
 mod theory;

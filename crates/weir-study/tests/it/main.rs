@@ -2,6 +2,5 @@
 
 mod compare;
 mod names;
-mod pairs;
-mod queues;
+mod rare;
 mod sweeps;
