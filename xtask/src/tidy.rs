@@ -18,6 +18,7 @@ mod measured;
 mod methods;
 mod names;
 mod pages;
+mod parameters;
 mod printing;
 mod rooms;
 mod rust;
@@ -42,7 +43,7 @@ pub(crate) fn tidy() -> Result<()> {
 }
 
 /// All rules.
-const RULES: [fn(&Tree) -> Vec<Finding>; 21] = [
+const RULES: [fn(&Tree) -> Vec<Finding>; 22] = [
     rust::check,
     files::text,
     manifests::check,
@@ -51,6 +52,7 @@ const RULES: [fn(&Tree) -> Vec<Finding>; 21] = [
     circles::check,
     rooms::check,
     bindings::check,
+    parameters::check,
     pages::citations,
     printing::check,
     pages::decisions,
