@@ -401,7 +401,7 @@ impl Http1 {
         if let Some(known) = &mut known
             && let Some((head_bytes, meaning)) = known.find(bytes)
         {
-            if let Some(used) = self.alike(known, (head_bytes, meaning), bytes, events) {
+            if let Some(used) = self.alike(known, head_bytes, meaning, bytes, events) {
                 return Ok(used);
             }
             let body_bytes = (bytes.len() - head_bytes) as u64;
@@ -420,13 +420,14 @@ impl Http1 {
         Ok(progress.bytes)
     }
 
-    /// Consumes all complete responses with the cached head, which `bytes` start with, if there are
-    /// several. Returns the number of bytes consumed; `None` if they have to be parsed one by one.
+    /// Consumes all complete responses with the cached head, with whose `head_bytes` `bytes` start, if
+    /// there are several. Returns the number of bytes consumed; `None` if they have to be parsed one by one.
     #[inline(always)]
     fn alike(
         &mut self,
         known: &HeadCache,
-        (head_bytes, head): (usize, HeadSemantics),
+        head_bytes: usize,
+        head: HeadSemantics,
         bytes: &[u8],
         events: &mut Vec<ResponseEvent>,
     ) -> Option<usize> {

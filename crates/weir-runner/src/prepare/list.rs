@@ -286,7 +286,8 @@ impl List {
         &self,
         spec: &RunSpec,
         url: &Url,
-        (headers, calls): (&[(String, String)], Option<&GrpcCalls>),
+        headers: &[(String, String)],
+        calls: Option<&GrpcCalls>,
         body: Option<&[u8]>,
         mut expectations: ExpectationParser,
     ) -> Result<PreparedList> {

@@ -108,10 +108,9 @@ pub(crate) fn conduct(
         rows: rows.as_ref().map(|rows| rows.begin_rows(RawOutput::of_study)).transpose()?,
     };
     let all = &mut observers.all;
-    let of_study = (variants, hooks);
     let settles = settings.settles;
     let mut conductor =
-        Conductor::new(&*runner, of_study, settles, &interrupts.runs, all, &mut files);
+        Conductor::new(&*runner, variants, hooks, settles, &interrupts.runs, all, &mut files);
     let kept = weir_study::conduct(&mut study, &mut conductor);
     // The screen stays open between the trials.
     tui::restore();
