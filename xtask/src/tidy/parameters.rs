@@ -18,9 +18,8 @@ fn tuples(file: &File) -> Vec<Finding> {
         for (pattern, _) in parameters.into_iter().filter_map(typed).filter(|(_, of)| is_tuple(of))
         {
             let name = &function.name;
-            let advice = format!(
-                "`{name}` takes a tuple as `{pattern}`: take each value, or a struct"
-            );
+            let advice =
+                format!("`{name}` takes a tuple as `{pattern}`: take each value, or a struct");
             let line = line_of(code, place.start);
             findings.push(Finding::new(&file.path, line, "parameters", advice));
         }
