@@ -156,7 +156,7 @@ fn long_cut(scene: &mut Scene<'_>) -> Result<Row> {
     // Its document is delivered late.
     row.must_be_counted(&seen)?;
     row.must_have_rate(&seen, 1.0, 0.5..8.5);
-    row.must_have_rate(&seen, 2.0 / 3.0, (LEASE_S, 15.0));
+    row.must_have_rate(&seen, 2.0 / 3.0, LEASE_S..15.0);
     Ok(row)
 }
 
