@@ -22,6 +22,7 @@ mod parameters;
 mod printing;
 mod rooms;
 mod rust;
+mod shapes;
 
 use anyhow::{Result, ensure};
 
@@ -43,7 +44,7 @@ pub(crate) fn tidy() -> Result<()> {
 }
 
 /// All rules.
-const RULES: [fn(&Tree) -> Vec<Finding>; 22] = [
+const RULES: [fn(&Tree) -> Vec<Finding>; 23] = [
     rust::check,
     files::text,
     manifests::check,
@@ -61,6 +62,7 @@ const RULES: [fn(&Tree) -> Vec<Finding>; 22] = [
     pages::word_limits,
     methods::check,
     names::check,
+    shapes::check,
     language::check,
     flags::check,
     identifiers::check,

@@ -89,7 +89,8 @@ fn added_ns_of(times: &Histogram, lags: &Histogram, p: f64) -> u64 {
     tried.min().unwrap_or(value_ns).min(value_ns)
 }
 
-/// Computes the overhead from the time that the client added before the send, and after the arrival.
+/// Computes the overhead from the time that the client added before the send, and that after the
+/// arrival.
 fn of_metric(
     document: &Document,
     metric: &Metric,

@@ -154,7 +154,7 @@ fn item_end(code: &str, at: usize) -> usize {
 
 /// Returns the first brace or semicolon outside brackets behind `at`, or the end of what is around
 /// the item there.
-fn head_end(code: &str, at: usize) -> usize {
+pub(crate) fn head_end(code: &str, at: usize) -> usize {
     let mut depth = 0_i32;
     let end = code[at..].bytes().position(|byte| {
         match byte {

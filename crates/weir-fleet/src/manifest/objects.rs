@@ -22,7 +22,7 @@ const COMPONENT: &str = "app.kubernetes.io/component";
 
 /// Kind of an object, with the version of its interface.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ObjectKind {
+pub(super) struct ManifestKind {
     pub(super) version: &'static str,
     pub(super) kind: &'static str,
 }
@@ -30,7 +30,7 @@ pub(super) struct ObjectKind {
 /// Returns an object of a component with nothing but its head.
 pub(super) fn object(
     settings: &ManifestSettings,
-    kind: ObjectKind,
+    kind: ManifestKind,
     name: &str,
     component: &str,
 ) -> Value {

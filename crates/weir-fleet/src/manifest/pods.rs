@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::fleet_files::FleetFiles;
 use super::objects::{
-    AGENT, BUS, BUS_PORT, COORDINATOR, IDENTITY_PLACE, ObjectKind, RESULTS_PLACE, labels, object,
+    AGENT, BUS, BUS_PORT, COORDINATOR, IDENTITY_PLACE, ManifestKind, RESULTS_PLACE, labels, object,
 };
 use super::secrets::{IDENTITY, agent_mounts, agents_volume, volume, words_name, words_of};
 use super::settings::{ManifestSettings, PodWord, SeccompChoice, bus_host};
@@ -18,9 +18,9 @@ const STORE_MAX: &str = "4Gi";
 const SMALL_CPUS: u32 = 1;
 const SMALL_MEMORY: &str = "1Gi";
 
-const SERVICE: ObjectKind = ObjectKind { version: "v1", kind: "Service" };
-const DEPLOYMENT: ObjectKind = ObjectKind { version: "apps/v1", kind: "Deployment" };
-const JOB: ObjectKind = ObjectKind { version: "batch/v1", kind: "Job" };
+const SERVICE: ManifestKind = ManifestKind { version: "v1", kind: "Service" };
+const DEPLOYMENT: ManifestKind = ManifestKind { version: "apps/v1", kind: "Deployment" };
+const JOB: ManifestKind = ManifestKind { version: "batch/v1", kind: "Job" };
 
 /// Returns the objects that make pods.
 pub(super) fn pods(settings: &ManifestSettings, files: &FleetFiles) -> Vec<Value> {

@@ -7,10 +7,11 @@ use std::ops::RangeInclusive;
 use serde_json::{Value, json};
 use weir_runner::{AllowedTarget, PermittedTargets};
 
-use super::objects::{BUS, BUS_PORT, COORDINATOR, ObjectKind, labels, members, object};
+use super::objects::{BUS, BUS_PORT, COORDINATOR, ManifestKind, labels, members, object};
 use super::settings::ManifestSettings;
 
-const POLICY: ObjectKind = ObjectKind { version: "networking.k8s.io/v1", kind: "NetworkPolicy" };
+const POLICY: ManifestKind =
+    ManifestKind { version: "networking.k8s.io/v1", kind: "NetworkPolicy" };
 
 /// Returns the policies.
 pub(super) fn policies(settings: &ManifestSettings) -> Vec<Value> {

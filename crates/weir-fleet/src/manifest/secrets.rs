@@ -4,14 +4,14 @@
 use serde_json::{Value, json};
 
 use super::fleet_files::{FileTexts, FleetFiles};
-use super::objects::{AGENT, BUS, COORDINATOR, IDENTITY_PLACE, ObjectKind, object};
+use super::objects::{AGENT, BUS, COORDINATOR, IDENTITY_PLACE, ManifestKind, object};
 use super::settings::{ManifestSettings, PodWord};
 
 /// Most agents of one secret, which may have 1 MiB, and 256 KiB if `kubectl apply` keeps its text
 /// as an annotation.
 const AGENTS_MAX: usize = 50;
 
-const SECRET: ObjectKind = ObjectKind { version: "v1", kind: "Secret" };
+const SECRET: ManifestKind = ManifestKind { version: "v1", kind: "Secret" };
 
 /// The file mode of keys. With the pod's group it is the mode that Kubernetes gives a secret.
 const MODE: u32 = 0o440;

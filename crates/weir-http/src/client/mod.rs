@@ -420,8 +420,8 @@ impl Http1 {
         Ok(progress.bytes)
     }
 
-    /// Consumes all complete responses with the cached head, with whose `head_bytes` `bytes` start, if
-    /// there are several. Returns the number of bytes consumed; `None` if they have to be parsed one by one.
+    /// Consumes all complete responses with the cached head, which `bytes` start with, if there are
+    /// several. Returns the number of bytes consumed; `None` if they have to be parsed one by one.
     #[inline(always)]
     fn alike(
         &mut self,

@@ -32,7 +32,8 @@ impl RoundTripWatch {
         RoundTripWatch { endpoint, source, begun: 0, current: None, rtts_ns: Vec::new() }
     }
 
-    /// Begins a handshake if one is due in the window from `t0` to `t1`, and checks the one in progress.
+    /// Begins a handshake if one is due in the window from `t0` to `t1`, and checks the one in
+    /// progress.
     pub(super) fn beat(&mut self, now: Nanos, t0: Nanos, t1: Nanos) {
         self.check();
         if self.begun < HANDSHAKES && now >= due_at(self.begun, t0, t1) && now < t1 {
