@@ -179,7 +179,7 @@ fn report(
     lines: Option<&Lines>,
 ) -> Result<ExitCode> {
     let verdict = &args.verdict;
-    let strict = args.verdict.strict;
+    let strict = args.verdict.grade.strict;
     finished.document.assertions =
         judged(&verdict.assertions, verdict.assert_confidence, &finished.document);
     // Files first, because standard output may be closed, or nothing may read it.
