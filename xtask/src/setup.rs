@@ -50,7 +50,10 @@ pub(crate) fn setup(purpose: &str) -> Result<()> {
     {
         manager.install(&missing);
         let is_new = |program: &str| missing.iter().any(|need| need.program == program);
-        SERVICES.into_iter().filter(|(program, _)| is_new(program)).try_for_each(stop)?;
+        SERVICES
+            .iter()
+            .filter(|service| is_new(service.program))
+            .try_for_each(InstalledService::stop)?;
     }
     report(&find(), manager)?;
     install_packages(purpose)
@@ -260,24 +263,35 @@ impl Manager {
     }
 }
 
-/// Programs whose packages install them as services, and the file that exists while each runs.
-const SERVICES: [(&str, &str); 2] =
-    [("nginx", "/run/nginx.pid"), ("prometheus", "/run/prometheus/prometheus.pid")];
+/// A program whose package installs it as a service.
+struct InstalledService {
+    program: &'static str,
+    /// The file that exists while it runs.
+    pid_file: &'static str,
+}
 
-/// Stops a service if the installation has started it despite that. The program was not there
-/// before, so no other service can be hit.
-fn stop((program, pid_file): (&str, &str)) -> Result<()> {
-    if find_program(program).is_none() {
-        return Ok(());
+const SERVICES: [InstalledService; 2] = [
+    InstalledService { program: "nginx", pid_file: "/run/nginx.pid" },
+    InstalledService { program: "prometheus", pid_file: "/run/prometheus/prometheus.pid" },
+];
+
+impl InstalledService {
+    /// Stops the service if the installation has started it despite that. The program was not there
+    /// before, so no other service can be hit.
+    fn stop(&self) -> Result<()> {
+        let InstalledService { program, pid_file } = self;
+        if find_program(program).is_none() {
+            return Ok(());
+        }
+        if Path::new("/run/systemd/system").is_dir() {
+            return run(Command::new("systemctl").args(["disable", "--now", program]));
+        }
+        if !Path::new(pid_file).exists() {
+            return Ok(());
+        }
+        eprintln!("setup: the installation started {program} as a service; stopping it");
+        run(Command::new("service").args([program, "stop"]))
     }
-    if Path::new("/run/systemd/system").is_dir() {
-        return run(Command::new("systemctl").args(["disable", "--now", program]));
-    }
-    if !Path::new(pid_file).exists() {
-        return Ok(());
-    }
-    eprintln!("setup: the installation started {program} as a service; stopping it");
-    run(Command::new("service").args([program, "stop"]))
 }
 
 #[cfg(test)]

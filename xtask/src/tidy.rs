@@ -18,9 +18,11 @@ mod measured;
 mod methods;
 mod names;
 mod pages;
+mod parameters;
 mod printing;
 mod rooms;
 mod rust;
+mod shapes;
 
 use anyhow::{Result, ensure};
 
@@ -42,7 +44,7 @@ pub(crate) fn tidy() -> Result<()> {
 }
 
 /// All rules.
-const RULES: [fn(&Tree) -> Vec<Finding>; 21] = [
+const RULES: [fn(&Tree) -> Vec<Finding>; 23] = [
     rust::check,
     files::text,
     manifests::check,
@@ -51,6 +53,7 @@ const RULES: [fn(&Tree) -> Vec<Finding>; 21] = [
     circles::check,
     rooms::check,
     bindings::check,
+    parameters::check,
     pages::citations,
     printing::check,
     pages::decisions,
@@ -59,6 +62,7 @@ const RULES: [fn(&Tree) -> Vec<Finding>; 21] = [
     pages::word_limits,
     methods::check,
     names::check,
+    shapes::check,
     language::check,
     flags::check,
     identifiers::check,

@@ -55,11 +55,12 @@ pub struct Conductor<'a> {
 }
 
 impl<'a> Conductor<'a> {
-    /// Returns the conductor of a study with these variants, one for each cell. `settles`: trials
-    /// wait until machine and target have recovered from the one before.
+    /// Returns the conductor of a study with these variants, one for each cell, and these hooks.
+    /// `settles`: trials wait until machine and target have recovered from the one before.
     pub fn new(
         runner: &'a dyn Runner,
-        (variants, hooks): (Vec<Variant>, Hooks),
+        variants: Vec<Variant>,
+        hooks: Hooks,
         settles: bool,
         interrupts: &'a Interrupts,
         observer: &'a mut dyn Observer,

@@ -194,15 +194,17 @@ pub(crate) trait Lane: Debug + Sized {
     fn finish(&mut self, pool: &mut ConnectionPool, end: Nanos);
 }
 
-/// True if a response with this status to identical exchanges, one of them at `place`, meets the
-/// expectations. `keeps` is
-/// the part of responses that is kept, and `kept` returns it; kept responses are not merged.
+/// True if a response with this status to so many identical exchanges, one of them at `place`,
+/// meets the expectations. `keeps` is the part of responses that is kept, and `kept` returns it;
+/// kept responses are not merged.
 #[inline(never)]
 fn meets<'r>(
     ledger: &mut Ledger,
     place: ExchangePlace,
-    (exchange, exchanges): (&Exchange, usize),
-    (keeps, status): (Interest, u16),
+    exchange: &Exchange,
+    exchanges: usize,
+    keeps: Interest,
+    status: u16,
     kept: impl FnOnce() -> ReceivedResponse<'r>,
 ) -> bool {
     let response = match keeps {

@@ -100,7 +100,9 @@ struct Client<B> {
 
 impl<B: Backend> Client<B> {
     fn new(
-        (name, mut backend, discard): (&'static str, B, bool),
+        name: &'static str,
+        mut backend: B,
+        discard: bool,
         connections: u32,
         endpoint: &Endpoint,
         response_bytes: usize,
@@ -194,10 +196,12 @@ fn compare(connections: u32, endpoint: &Endpoint, response_bytes: usize) -> io::
     let options =
         || BackendOptions { clock: Clock::start(), connections, backends: 1, waker: None };
     let epoll = |name, discard| {
-        Client::new((name, Epoll::new(options())?, discard), connections, endpoint, response_bytes)
+        let backend = Epoll::new(options())?;
+        Client::new(name, backend, discard, connections, endpoint, response_bytes)
     };
     let uring = |name, discard| {
-        Client::new((name, Uring::new(options())?, discard), connections, endpoint, response_bytes)
+        let backend = Uring::new(options())?;
+        Client::new(name, backend, discard, connections, endpoint, response_bytes)
     };
     let mut epolls = vec![epoll("epoll", false)?];
     let mut urings = vec![uring("uring", false)?];

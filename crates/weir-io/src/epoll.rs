@@ -218,8 +218,8 @@ impl Epoll {
             self.poller.wait(Timeout::Now)?;
             return Ok(until <= now);
         }
-        let plan = self.core.plan(now, until, policy);
-        match plan.0 {
+        let (method, policy) = self.core.plan(now, until, policy);
+        match method {
             WaitMethod::Look => self.poller.wait(Timeout::Now)?,
             WaitMethod::Spin | WaitMethod::Attend(_) => {
                 self.core.spinning.give_way(now, until);
@@ -237,10 +237,10 @@ impl Epoll {
         }
         let from = now;
         let now = self.core.clock.now();
-        if let WaitMethod::Spin | WaitMethod::Attend(_) = plan.0 {
+        if let WaitMethod::Spin | WaitMethod::Attend(_) = method {
             self.core.spinning.looked_in_vain(from, now);
         }
-        self.core.paused(plan, now);
+        self.core.paused(method, policy, now);
         Ok(until <= now)
     }
 

@@ -234,10 +234,10 @@ impl<C: Default> SocketCore<C> {
         (WaitMethod::plan(now, until.min(self.retry_at), policy, self.margin), policy)
     }
 
-    /// Adjusts the spin margin to a planned stretch that ended at `now` without an event.
+    /// Adjusts the spin margin to a stretch, as planned, that ended at `now` without an event.
     #[inline]
-    pub(crate) fn paused(&mut self, (pause, policy): (WaitMethod, WaitPolicy), now: Nanos) {
-        if let Some(wake_at) = pause.teaches(policy)
+    pub(crate) fn paused(&mut self, method: WaitMethod, policy: WaitPolicy, now: Nanos) {
+        if let Some(wake_at) = method.teaches(policy)
             && now >= wake_at
         {
             self.margin.woke(now.since(wake_at));

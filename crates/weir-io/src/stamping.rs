@@ -58,7 +58,7 @@ pub(crate) struct Transmission {
 /// If this kernel does not support them.
 pub(crate) fn enable(fd: &OwnedFd, every_send: bool) -> io::Result<()> {
     // Before Linux 5.8, a read that left bytes behind could return another packet's stamp.
-    let receive = if is_at_least(&kernel_release(), (5, 8)) { RECEIVE } else { 0 };
+    let receive = if is_at_least(&kernel_release(), [5, 8]) { RECEIVE } else { 0 };
     let transmit = if every_send { TRANSMIT } else { 0 };
     let flags = (receive | TELL_SENT | transmit).cast_signed();
     // Linux 6.2 counts bytes from those written, older kernels from those acknowledged. Both are
@@ -232,10 +232,10 @@ fn kernel_release() -> String {
 }
 
 /// True if the release is of this version or later. An unreadable release counts as old.
-fn is_at_least(release: &str, version: (u32, u32)) -> bool {
+fn is_at_least(release: &str, version: [u32; 2]) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor)))
-        if (major, minor) >= version)
+        if [major, minor] >= version)
 }
 
 #[cfg(test)]
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn releases_are_compared_by_number() {
         let check = |release: &str, expected: bool| {
-            assert_eq!(is_at_least(release, (5, 8)), expected, "{release}");
+            assert_eq!(is_at_least(release, [5, 8]), expected, "{release}");
         };
         check("5.8.0", true);
         check("5.10.0-8-amd64", true);

@@ -122,7 +122,8 @@ impl Stamps {
         &mut self,
         wall: &Wall,
         at: Nanos,
-        (bytes, stamp): (Filled, Option<WallTime>),
+        bytes: Filled,
+        stamp: Option<WallTime>,
         mut report: impl FnMut(RawEventKind),
     ) {
         while let Some(tx_at) = self.next_transmitted(wall, at) {
@@ -165,7 +166,7 @@ mod tests {
         }
         let mut reported = Vec::new();
         let bytes = Filled { buffer: 0, start: 0, len: 1 };
-        stamps.report(&wall, Nanos(at), (bytes, rx.map(wall_time)), |what| match what {
+        stamps.report(&wall, Nanos(at), bytes, rx.map(wall_time), |what| match what {
             RawEventKind::Transmitted { tx_at } => reported.push(tx_at.0),
             RawEventKind::Received { rx_at: Some(rx_at), .. } => reported.push(1_000_000 + rx_at.0),
             RawEventKind::Received { rx_at: None, .. } => reported.push(0),

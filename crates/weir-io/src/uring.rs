@@ -231,12 +231,12 @@ impl Uring {
             self.retry();
         }
         let more = self.prepare()?;
-        let plan = if more || self.has_more() {
+        let (method, policy) = if more || self.has_more() {
             (WaitMethod::Look, policy)
         } else {
             self.core.plan(now, until, policy)
         };
-        match plan.0 {
+        match method {
             WaitMethod::Look => self.ring.submit(true)?,
             WaitMethod::Spin => self.spin(now, until.min(self.core.retry_at))?,
             WaitMethod::Attend(awake_until) => {
@@ -251,7 +251,7 @@ impl Uring {
         std::mem::swap(&mut self.ready, &mut self.later);
         self.collected_at = self.core.clock.now();
         if self.ready.is_empty() {
-            self.core.paused(plan, self.collected_at);
+            self.core.paused(method, policy, self.collected_at);
         }
         Ok(until <= self.collected_at)
     }

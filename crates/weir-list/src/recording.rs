@@ -150,10 +150,19 @@ impl From<RowError> for RecordingError {
 /// Choices of a replay.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayRules {
-    /// Factor of the speed as a fraction: numerator and denominator, both at least 1.
-    pub speed: (u64, u64),
+    /// Factor of the speed.
+    pub speed: SpeedFactor,
     /// Returns true for the methods that are sent.
     pub is_sent: fn(&str) -> bool,
+}
+
+/// A factor of the speed of a log, as a fraction of numbers that are at least 1.
+#[derive(Clone, Copy, Debug)]
+pub struct SpeedFactor {
+    /// Its numerator.
+    pub numerator: u64,
+    /// Its denominator.
+    pub denominator: u64,
 }
 
 impl Recording {
@@ -332,7 +341,7 @@ impl LogReader {
         Ok(row)
     }
 
-    fn finish(self, format: RecordingFormat, speed: (u64, u64)) -> Result<Recording, RowError> {
+    fn finish(self, format: RecordingFormat, speed: SpeedFactor) -> Result<Recording, RowError> {
         let LogReader { mut entries, requests, digits, .. } = self;
         if entries.is_empty() {
             return Err(RowError::new(Position::Whole, "it has no lines"));
@@ -349,14 +358,14 @@ impl LogReader {
             for (nth, entry) in (0_u128..).zip(same).filter(|(_, entry)| entry.row != NOT_SENT) {
                 let within = if has_whole_seconds { (2 * nth + 1) * SECOND_NS } else { 0 };
                 let offset = u128::from(entry.ns - first_ns) * 2 * count + within;
-                times_ns.push(at_speed(offset, 2 * count, speed));
+                times_ns.push(speed.offset_ns(offset, 2 * count));
                 rows.push(entry.row);
             }
         }
         let unit_ns = 10_u128.pow(9 - digits);
         let span = u128::from(last_ns - first_ns) + unit_ns;
         // Rounded up, so that the last request lies within.
-        let window = (span * u128::from(speed.1)).div_ceil(u128::from(speed.0));
+        let window = (span * u128::from(speed.denominator)).div_ceil(u128::from(speed.numerator));
         let requests = by_frequency(requests, &mut rows);
         Ok(Recording {
             format,
@@ -373,11 +382,14 @@ impl LogReader {
     }
 }
 
-/// Returns the offset `numerator / denominator`, in nanoseconds, divided by the speed and rounded
-/// down.
-fn at_speed(numerator: u128, denominator: u128, speed: (u64, u64)) -> u64 {
-    let offset = numerator * u128::from(speed.1) / (denominator * u128::from(speed.0));
-    u64::try_from(offset).unwrap_or(u64::MAX)
+impl SpeedFactor {
+    /// Returns the offset `numerator / denominator`, in nanoseconds, divided by the speed and
+    /// rounded down.
+    fn offset_ns(self, numerator: u128, denominator: u128) -> u64 {
+        let numerator = numerator * u128::from(self.denominator);
+        let offset = numerator / (denominator * u128::from(self.numerator));
+        u64::try_from(offset).unwrap_or(u64::MAX)
+    }
 }
 
 /// Returns the requests, the most frequent ones first and equally frequent ones in the order of
@@ -412,6 +424,8 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn rules(speed: (u64, u64)) -> ReplayRules {
+        let (numerator, denominator) = speed;
+        let speed = SpeedFactor { numerator, denominator };
         ReplayRules { speed, is_sent: |method| matches!(method, "GET" | "HEAD") }
     }
 

@@ -1,5 +1,7 @@
 //! Local ports that connections may come from, and the number of TCP sockets that hold some.
 
+use std::ops::RangeInclusive;
+
 use crate::root::{Root, Unreadable};
 
 const RANGE: &str = "proc/sys/net/ipv4/ip_local_port_range";
@@ -24,8 +26,8 @@ impl EphemeralPorts {
     /// When the range cannot be read.
     pub fn read(root: &Root) -> Result<EphemeralPorts, Unreadable> {
         let range = port_range(&root.text(RANGE)?).ok_or_else(|| Unreadable::form(RANGE))?;
-        let reserved = reserved_ports(&root.text(RESERVED).unwrap_or_default(), range);
-        Ok(EphemeralPorts { low: range.0, high: range.1, reserved })
+        let reserved = reserved_ports(&root.text(RESERVED).unwrap_or_default(), &range);
+        Ok(EphemeralPorts { low: *range.start(), high: *range.end(), reserved })
     }
 
     /// Returns the number of ports in the range.
@@ -62,19 +64,19 @@ impl SocketCounts {
     }
 }
 
-/// Parses the lowest and the highest ephemeral port.
-fn port_range(text: &str) -> Option<(u16, u16)> {
+/// Parses the range of ephemeral ports.
+fn port_range(text: &str) -> Option<RangeInclusive<u16>> {
     let mut words = text.split_whitespace();
-    let range = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-    (range.0 <= range.1).then_some(range)
+    let range = words.next()?.parse().ok()?..=words.next()?.parse().ok()?;
+    (!range.is_empty()).then_some(range)
 }
 
-/// Counts the ports of the range `low..=high` in a list like `8080,9148-9150`.
-fn reserved_ports(list: &str, (low, high): (u16, u16)) -> u64 {
+/// Counts the ports of `range` in a list like `8080,9148-9150`.
+fn reserved_ports(list: &str, range: &RangeInclusive<u16>) -> u64 {
     let spans = list.trim().split(',').filter_map(|span| {
         let (from, to) = span.split_once('-').unwrap_or((span, span));
-        let from = from.parse::<u16>().ok()?.max(low);
-        let to = to.parse::<u16>().ok()?.min(high);
+        let from = from.parse::<u16>().ok()?.max(*range.start());
+        let to = to.parse::<u16>().ok()?.min(*range.end());
         (from <= to).then(|| u64::from(to - from) + 1)
     });
     spans.sum()
@@ -94,13 +96,13 @@ mod tests {
 
     #[test]
     fn ports() {
-        assert_eq!(port_range("32768\t60999\n"), Some((32_768, 60_999)));
+        assert_eq!(port_range("32768\t60999\n"), Some(32_768..=60_999));
         assert_eq!(port_range("5 4"), None);
         assert_eq!(port_range(""), None);
-        let range = (32_768, 60_999);
-        assert_eq!(reserved_ports("\n", range), 0);
-        assert_eq!(reserved_ports("8080,40000,50000-50009\n", range), 11);
-        assert_eq!(reserved_ports("32760-32769,60999-65535", range), 3);
+        let range = 32_768..=60_999;
+        assert_eq!(reserved_ports("\n", &range), 0);
+        assert_eq!(reserved_ports("8080,40000,50000-50009\n", &range), 11);
+        assert_eq!(reserved_ports("32760-32769,60999-65535", &range), 3);
         let ports = EphemeralPorts { low: 32_768, high: 60_999, reserved: 3 };
         assert_eq!((ports.in_range(), ports.usable()), (28_232, 28_229));
     }

@@ -167,7 +167,7 @@ impl Watching {
             false => -(t0.since(at) as f64) / 1e9,
         };
         let compared = not_compared.is_none().then_some(&load);
-        let mut section = sources.finish((clock, ended_at), compared, &at_s, window_s);
+        let mut section = sources.finish(clock, ended_at, compared, &at_s, window_s);
         section.captures = captures;
         (section.weir, section.not_compared) = (load, not_compared);
         redaction.server(&mut section);

@@ -95,13 +95,14 @@ impl Accounts {
         add(&self.counters().event_streams, 1);
     }
 
-    /// Makes a response that of a call, and counts it. `message_bytes` is the length of its
     /// Begins the messages of a response, if it has some: those of a call of gRPC with this body,
-    /// or events.
+    /// or events. `message_bytes` is the length of a call's message, if that is not the request's.
     pub(crate) fn begin_messages(
         &mut self,
         response: &mut Response,
-        (call, message_bytes, has_events): (Option<&CallBody>, Option<u64>, bool),
+        call: Option<&CallBody>,
+        message_bytes: Option<u64>,
+        has_events: bool,
         draws: Draws,
     ) {
         if let Some(body) = call {
@@ -112,6 +113,7 @@ impl Accounts {
         }
     }
 
+    /// Makes a response that of a call, and counts it. `message_bytes` is the length of its
     /// message, if that is not the request's; it has none if it `has_events`.
     #[cold]
     pub(crate) fn begin_call(
@@ -157,7 +159,8 @@ impl Accounts {
     /// Moves the kept arrivals to `Shared`.
     pub(crate) fn hand_over_arrivals(&mut self) {
         if let Some(log) = &mut self.log {
-            self.shared.keep_arrivals(self.worker, log.take());
+            let (arrivals, lost) = log.take();
+            self.shared.keep_arrivals(self.worker, arrivals, lost);
         }
     }
 }

@@ -327,7 +327,7 @@ impl Responder {
         }
         if request.is_stats {
             let persistence = self.persistence(request, stream, false);
-            let response = Response::stats((stream, request.is_head), persistence, at);
+            let response = Response::stats(stream, request.is_head, persistence, at);
             return self.line_up(conn, response, None, at, at);
         }
         if let Some(key) = request.upgrade_key()
@@ -335,7 +335,7 @@ impl Responder {
             && self.sockets().accepts(conn, request)
         {
             let Reply { route, delay, .. } = self.reply(request);
-            return self.sockets().upgrade(conn, request, key, (route, delay), at);
+            return self.sockets().upgrade(conn, request, key, route, delay, at);
         }
         self.shared.note_request(at);
         let index = self.shared.next_index();
@@ -379,8 +379,8 @@ impl Responder {
         let call = call.filter(|_| reply.status == 200);
         let own = behaviour.message_bytes.or(reply.route.map(|_| reply.body_bytes));
         let message_bytes = request.overrides.body_bytes.or(own);
-        let messages = (call, message_bytes, reply.has_events);
-        self.accounts.begin_messages(&mut response, messages, draws);
+        let has_events = reply.has_events;
+        self.accounts.begin_messages(&mut response, call, message_bytes, has_events, draws);
         self.line_up(conn, response, fault, due_at, at);
     }
 

@@ -72,7 +72,8 @@ pub(crate) enum Persistence {
 impl Response {
     /// Returns the response with the counters, in this stream.
     pub(crate) fn stats(
-        (stream, is_head): (u32, bool),
+        stream: u32,
+        is_head: bool,
         persistence: Persistence,
         at: Nanos,
     ) -> Response {

@@ -351,9 +351,10 @@ impl Shared {
         errors.get(known..).map(<[String]>::to_vec).unwrap_or_default()
     }
 
-    /// Stores the arrivals that a worker has logged.
-    pub(crate) fn keep_arrivals(&self, worker: usize, kept: (Vec<Arrival>, u64)) {
-        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)[worker] = kept;
+    /// Stores the arrivals that a worker has logged, and the number of those that did not fit.
+    pub(crate) fn keep_arrivals(&self, worker: usize, arrivals: Vec<Arrival>, lost: u64) {
+        let mut kept = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        kept[worker] = (arrivals, lost);
     }
 
     /// Moves the workers' logged arrivals into `stats`.

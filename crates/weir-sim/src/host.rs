@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use weir_io::{ConnId, Nanos};
+use weir_io::Nanos;
 
 use crate::agenda::{Cargo, Moment, Task};
 use crate::faults::ResponseFault;
@@ -14,7 +14,7 @@ use crate::peer::Peer;
 use crate::random::Random;
 use crate::response::{self, Response};
 use crate::server::Workers;
-use crate::truth::{Fate, TrueRequest, TruthHandle};
+use crate::truth::{Fate, SocketName, TrueRequest, TruthHandle};
 use crate::world::World;
 
 /// The running server.
@@ -36,7 +36,7 @@ pub(crate) struct Host {
 /// The server's side of one connection.
 #[derive(Debug, Default)]
 struct HostSession {
-    name: (ConnId, u16),
+    name: SocketName,
     framer: Framer,
     waiting: VecDeque<PendingResponse>,
     serving: Option<PendingResponse>,
@@ -155,7 +155,8 @@ impl Host {
         let chance = &mut self.response_chance;
         let response = response::compose(
             &self.world.server.responses,
-            (job.is_head, job.number),
+            job.is_head,
+            job.number,
             is_last,
             chance,
         );
@@ -275,7 +276,7 @@ impl Host {
 }
 
 impl Peer for Host {
-    fn accept(&mut self, moment: &mut Moment<'_>, name: (ConnId, u16)) {
+    fn accept(&mut self, moment: &mut Moment<'_>, name: SocketName) {
         let session = HostSession { name, is_open: true, ..HostSession::default() };
         self.sessions.insert(moment.socket, session);
         self.plan_idle_close(moment);

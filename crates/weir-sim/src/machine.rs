@@ -16,7 +16,7 @@ use crate::peer::Peer;
 use crate::random::Random;
 use crate::service::Services;
 use crate::socket::{Pending, Socket, State};
-use crate::truth::TruthHandle;
+use crate::truth::{SocketName, TruthHandle};
 use crate::world::World;
 
 /// The world behind the client.
@@ -193,7 +193,7 @@ impl Machine {
         if fault == Some(ConnectFault::Refuse) {
             return self.arrive(id, Pending::Failed(errno::ECONNREFUSED));
         }
-        let name = (socket.conn, socket.generation);
+        let name = SocketName { conn: socket.conn, generation: socket.generation };
         self.truth.read().counts.connects_done += 1;
         let mut moment = moment(now, id, &mut self.agenda);
         self.peer.accept(&mut moment, name);

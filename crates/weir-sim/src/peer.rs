@@ -2,14 +2,15 @@
 
 use std::fmt::Debug;
 
-use weir_io::{ConnId, Nanos};
+use weir_io::Nanos;
 
 use crate::agenda::{Cargo, Moment, Task};
+use crate::truth::SocketName;
 
 /// The server of a world.
 pub(crate) trait Peer: Debug + Send {
     /// Handles a new connection.
-    fn accept(&mut self, moment: &mut Moment<'_>, name: (ConnId, u16));
+    fn accept(&mut self, moment: &mut Moment<'_>, name: SocketName);
 
     /// Handles bytes that arrived; the first was sent at `sent_at`. Returns false if no open
     /// connection can take them.

@@ -37,7 +37,8 @@ impl Response {
 /// the connection ends with it in any case.
 pub(crate) fn compose(
     responses: &Responses,
-    (is_head, number): (bool, Option<u64>),
+    is_head: bool,
+    number: Option<u64>,
     is_last: bool,
     random: &mut Random,
 ) -> Response {
@@ -56,7 +57,7 @@ pub(crate) fn compose(
         || framing == Framing::Close
         || responses.version == Version::Http10 { keep_alive: false };
     let named = number.map_or_else(String::new, |number| format!("x-number: {number}\r\n"));
-    let mut bytes = head(responses.version, status, framing, (body.len(), &named), closes);
+    let mut bytes = head(responses.version, status, framing, body.len(), &named, closes);
     let head_bytes = bytes.len();
     if has_body {
         match framing {
@@ -133,7 +134,8 @@ fn head(
     version: Version,
     status: u16,
     framing: Framing,
-    (body_bytes, named): (usize, &str),
+    body_bytes: usize,
+    named: &str,
     closes: bool,
 ) -> Vec<u8> {
     let protocol = match version {
@@ -180,7 +182,7 @@ mod tests {
 
     fn check(responses: Responses, is_head: bool, is_last: bool, expected: &str, closes: bool) {
         let mut random = Random::new(Seed(1), 0);
-        let response = compose(&responses, (is_head, None), is_last, &mut random);
+        let response = compose(&responses, is_head, None, is_last, &mut random);
         let text = String::from_utf8(response.bytes).expect("responses are ASCII");
         let text = text.replace(" Simulated\r\nserver: weir-sim", "").replace("\r\n", "|");
         assert_eq!((text.as_str(), response.closes), (expected, closes));
@@ -211,7 +213,7 @@ mod tests {
     fn a_response_says_the_number_of_its_request() {
         let responses = Responses { body_bytes: Law::Fixed(6), ..Responses::default() };
         let mut random = Random::new(Seed(1), 0);
-        let response = compose(&responses, (false, Some(17)), false, &mut random);
+        let response = compose(&responses, false, Some(17), false, &mut random);
         let text = String::from_utf8(response.bytes).expect("responses are ASCII");
         assert!(
             text.contains("\r\nx-number: 17\r\n") && text.ends_with("\r\n\r\n17 HTT"),

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
-use weir_io::{ConnId, Nanos};
+use weir_io::Nanos;
 
 use crate::agenda::{Cargo, Moment, Task};
 use crate::peer::Peer;
 use crate::random::{Random, Seed};
-use crate::truth::{Fate, TrueRequest, TruthHandle};
+use crate::truth::{Fate, SocketName, TrueRequest, TruthHandle};
 
 /// The server's side of one connection.
 pub trait Service: Debug + Send {
@@ -50,7 +50,7 @@ pub struct Link<'a> {
     pub now: Nanos,
     /// Random numbers of the server.
     pub chance: &'a mut Random,
-    name: (ConnId, u16),
+    name: SocketName,
     truth: &'a TruthHandle,
     moment: Moment<'a>,
 }
@@ -111,7 +111,7 @@ pub(crate) struct Services {
 #[derive(Debug)]
 struct OpenService {
     service: Box<dyn Service>,
-    name: (ConnId, u16),
+    name: SocketName,
 }
 
 impl Services {
@@ -137,7 +137,7 @@ impl Services {
 }
 
 impl Peer for Services {
-    fn accept(&mut self, moment: &mut Moment<'_>, name: (ConnId, u16)) {
+    fn accept(&mut self, moment: &mut Moment<'_>, name: SocketName) {
         self.open.insert(moment.socket, OpenService { service: (self.factory.0)(), name });
         self.call(moment, |service, link| service.accepted(link));
     }

@@ -32,6 +32,13 @@ pub struct Connect {
     pub source: Option<IpAddr>,
 }
 
+/// The name of a socket of a client.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SocketName {
+    pub(crate) conn: ConnId,
+    pub(crate) generation: u16,
+}
+
 /// One request, as the server and the network saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrueRequest {
@@ -62,13 +69,14 @@ pub struct TrueRequest {
 }
 
 impl TrueRequest {
-    /// Returns a request that has just arrived whole, on a connection of this name.
+    /// Returns a request that has just arrived whole, on this socket.
     pub(crate) fn new(
-        (conn, generation): (ConnId, u16),
+        socket: SocketName,
         number: Option<u64>,
         sent_at: Nanos,
         received_at: Nanos,
     ) -> TrueRequest {
+        let SocketName { conn, generation } = socket;
         TrueRequest { conn, generation, number, sent_at, received_at, ..TrueRequest::default() }
     }
 }

@@ -208,24 +208,24 @@ pub struct ValueInterval {
     pub high: f64,
 }
 
-/// Returns the interval of a/b of two independent estimates, each `(low, value, high)` with 0 < low
-/// ≤ value ≤ high, at the same confidence as theirs.
+/// Returns the interval of a/b of two independent estimates, each with 0 < low ≤ value ≤ high, at
+/// the same confidence as theirs.
 ///
 /// On the logarithmic scale the distances to the ends add as squares. The lower end of `a` pairs
 /// with the upper end of `b`, and the reverse (Donner and Zou, Statistical Methods in Medical
 /// Research 2012).
 ///
 /// `None` if an estimate is not of that form, or is not finite.
-pub fn ratio_interval(a: (f64, f64, f64), b: (f64, f64, f64)) -> Option<ValueInterval> {
-    let is_sound = |(low, value, high): (f64, f64, f64)| {
-        0.0 < low && low <= value && value <= high && high.is_finite()
+pub fn ratio_interval(a: ValueInterval, b: ValueInterval) -> Option<ValueInterval> {
+    let is_sound = |of: ValueInterval| {
+        0.0 < of.low && of.low <= of.value && of.value <= of.high && of.high.is_finite()
     };
     if !is_sound(a) || !is_sound(b) {
         return None;
     }
-    let below = |(low, value, _): (f64, f64, f64)| (value / low).ln();
-    let above = |(_, value, high): (f64, f64, f64)| (high / value).ln();
-    let ratio = a.1 / b.1;
+    let below = |of: ValueInterval| (of.value / of.low).ln();
+    let above = |of: ValueInterval| (of.high / of.value).ln();
+    let ratio = a.value / b.value;
     Some(ValueInterval {
         value: ratio,
         low: ratio / below(a).hypot(above(b)).exp(),
@@ -370,16 +370,22 @@ mod tests {
 
     #[test]
     fn ratios() {
-        let exact = ratio_interval((6.0, 6.0, 6.0), (3.0, 3.0, 3.0));
+        let of = |low: f64, value: f64, high: f64| ValueInterval { low, value, high };
+        let exact = ratio_interval(of(6.0, 6.0, 6.0), of(3.0, 3.0, 3.0));
         assert_eq!(exact, Some(ValueInterval { low: 2.0, value: 2.0, high: 2.0 }));
         // 10% on both sides of both: √2 times that on the logarithmic scale.
-        let both = ratio_interval((1.0 / 1.1, 1.0, 1.1), (1.0 / 1.1, 1.0, 1.1)).expect("sound");
+        let wide = of(1.0 / 1.1, 1.0, 1.1);
+        let both = ratio_interval(wide, wide).expect("sound");
         let factor = 1.1_f64.powf(2.0_f64.sqrt());
         assert!((both.high - factor).abs() < 1e-12 && (both.low - 1.0 / factor).abs() < 1e-12);
-        for a in [(0.0, 1.0, 2.0), (1.0, 0.9, 2.0), (1.0, 1.0, f64::INFINITY), (f64::NAN, 1.0, 1.0)]
-        {
-            assert_eq!(ratio_interval(a, (1.0, 1.0, 1.0)), None, "{a:?}");
-            assert_eq!(ratio_interval((1.0, 1.0, 1.0), a), None, "{a:?}");
+        for a in [
+            of(0.0, 1.0, 2.0),
+            of(1.0, 0.9, 2.0),
+            of(1.0, 1.0, f64::INFINITY),
+            of(f64::NAN, 1.0, 1.0),
+        ] {
+            assert_eq!(ratio_interval(a, of(1.0, 1.0, 1.0)), None, "{a:?}");
+            assert_eq!(ratio_interval(of(1.0, 1.0, 1.0), a), None, "{a:?}");
         }
     }
 }

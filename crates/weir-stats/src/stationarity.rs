@@ -166,21 +166,21 @@ fn thirds(values: &[f64]) -> Thirds {
     let last = &values[values.len() - third..];
     let before = mean(first);
     let after = mean(last);
-    let errors = (variance(first) / third as f64, variance(last) / third as f64);
+    let errors = [first, last].map(|values| variance(values) / third as f64);
     Thirds { p: welch(after - before, errors, third), difference: relative(before, after) }
 }
 
 /// Returns the two-sided probability of a difference of means this large between two samples of
 /// `count` values with these squared standard errors (Welch, Biometrika 1947).
-fn welch(difference: f64, errors: (f64, f64), count: usize) -> f64 {
-    let error = errors.0 + errors.1;
+fn welch(difference: f64, errors: [f64; 2], count: usize) -> f64 {
+    let error = errors[0] + errors[1];
     if difference == 0.0 {
         return 1.0;
     }
     if error == 0.0 {
         return 0.0;
     }
-    let df = (count - 1) as f64 / ((errors.0 / error).powi(2) + (errors.1 / error).powi(2));
+    let df = (count - 1) as f64 / ((errors[0] / error).powi(2) + (errors[1] / error).powi(2));
     2.0 * t_cdf(-difference.abs() / error.sqrt(), df)
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use aws_lc_rs::digest::{SHA256, digest};
 
-use crate::der::{Der, dotted, tag};
+use crate::der::{Der, DerElement, dotted, tag};
 
 /// Summary of a certificate. Texts are foreign, and empty if the certificate cannot be read that
 /// far, as `--insecure` accepts any bytes.
@@ -94,8 +94,8 @@ impl Certificate {
         self.not_after = time(validity.next()?)?;
         self.subject = distinguished_name(fields.sequence()?);
         self.key = key(fields.sequence()?)?;
-        while let Some((found, content)) = fields.next() {
-            if found == tag::EXTENSIONS {
+        while let Some(DerElement { tag, content }) = fields.next() {
+            if tag == tag::EXTENSIONS {
                 self.names = alternative_names(Der(content).sequence()?)?;
             }
         }
@@ -124,8 +124,8 @@ fn attribute_text(mut attribute: Der<'_>) -> Option<String> {
 }
 
 /// Decodes a string of any type; bytes that are none become replacement characters.
-fn text((found, content): (u8, &[u8])) -> String {
-    match found {
+fn text(DerElement { tag, content }: DerElement<'_>) -> String {
+    match tag {
         tag::UTF8_STRING | tag::PRINTABLE_STRING | tag::IA5_STRING => {
             String::from_utf8_lossy(content).into_owned()
         }
@@ -152,9 +152,9 @@ fn escaped(text: &str) -> String {
 }
 
 /// Formats a time as RFC 3339 (RFC 5280 §4.1.2.5).
-fn time((found, content): (u8, &[u8])) -> Option<String> {
+fn time(DerElement { tag, content }: DerElement<'_>) -> Option<String> {
     let digits = content.strip_suffix(b"Z")?;
-    let century = match (found, digits) {
+    let century = match (tag, digits) {
         (tag::UTC_TIME, [b'5'..=b'9', ..]) => "19",
         (tag::UTC_TIME, _) => "20",
         (tag::GENERALIZED_TIME, _) => "",
@@ -206,12 +206,12 @@ fn alternative_names(mut extensions: Der<'_>) -> Option<Vec<String>> {
         }
         // Before the value, the extension may be marked as critical.
         let mut value = extension.next()?;
-        if value.0 != tag::OCTET_STRING {
+        if value.tag != tag::OCTET_STRING {
             value = extension.next()?;
         }
-        let mut found = Der(value.1).sequence()?;
-        while let Some((kind, content)) = found.next() {
-            match kind {
+        let mut found = Der(value.content).sequence()?;
+        while let Some(DerElement { tag, content }) = found.next() {
+            match tag {
                 DNS_NAME => names.push(String::from_utf8_lossy(content).into_owned()),
                 IP_ADDRESS => {
                     let v4 = <[u8; 4]>::try_from(content).map(IpAddr::from);
@@ -233,6 +233,10 @@ mod tests {
     };
 
     use super::*;
+
+    fn element(tag: u8, content: &[u8]) -> DerElement<'_> {
+        DerElement { tag, content }
+    }
 
     fn certificate(names: &[&str], algorithm: &'static SignatureAlgorithm) -> Vec<u8> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
@@ -308,7 +312,7 @@ mod tests {
     #[test]
     fn times_are_those_of_rfc_5280() {
         let check = |of: u8, text: &str, expected: Option<&str>| {
-            assert_eq!(time((of, text.as_bytes())).as_deref(), expected, "{text}");
+            assert_eq!(time(element(of, text.as_bytes())).as_deref(), expected, "{text}");
         };
         check(tag::UTC_TIME, "491231235959Z", Some("2049-12-31T23:59:59Z"));
         check(tag::UTC_TIME, "500101000000Z", Some("1950-01-01T00:00:00Z"));
@@ -321,7 +325,8 @@ mod tests {
 
     #[test]
     fn strings_are_decoded_by_their_type() {
-        let check = |of: u8, bytes: &[u8], expected: &str| assert_eq!(text((of, bytes)), expected);
+        let check =
+            |of: u8, bytes: &[u8], expected: &str| assert_eq!(text(element(of, bytes)), expected);
         check(tag::TELETEX_STRING, b"\xfcber", "\u{fc}ber");
         check(tag::BMP_STRING, &[0, 0xfc, 0x20, 0xac], "\u{fc}\u{20ac}");
         check(tag::UTF8_STRING, b"\xff", "\u{fffd}");

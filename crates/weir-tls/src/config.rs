@@ -125,10 +125,8 @@ impl TlsConfig {
                 builder.dangerous().with_custom_certificate_verifier(verifier)
             }
             Some(path) => {
-                let verifier = Arc::new(GivenCertificates::new(
-                    roots::of_file(path, options.ca_pem.as_deref())?,
-                    &provider,
-                ));
+                let (roots, given) = roots::of_file(path, options.ca_pem.as_deref())?;
+                let verifier = Arc::new(GivenCertificates::new(roots, given, &provider));
                 builder.dangerous().with_custom_certificate_verifier(verifier)
             }
             None => builder.with_root_certificates(roots::of_machine()),

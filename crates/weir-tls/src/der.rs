@@ -22,13 +22,20 @@ pub(crate) mod tag {
     pub(crate) const EXTENSIONS: u8 = 0xa3;
 }
 
+/// An element.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DerElement<'a> {
+    pub(crate) tag: u8,
+    pub(crate) content: &'a [u8],
+}
+
 /// Reads elements one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Der<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Der<'a> {
-    /// Takes the next element: its tag and its content. `None` at the end, and if it is malformed.
-    pub(crate) fn next(&mut self) -> Option<(u8, &'a [u8])> {
+    /// Takes the next element. `None` at the end, and if it is malformed.
+    pub(crate) fn next(&mut self) -> Option<DerElement<'a>> {
         let (&tag, rest) = self.0.split_first()?;
         let (&first, mut rest) = rest.split_first()?;
         let length = match first {
@@ -43,12 +50,12 @@ impl<'a> Der<'a> {
         };
         let (content, rest) = rest.split_at_checked(length)?;
         self.0 = rest;
-        Some((tag, content))
+        Some(DerElement { tag, content })
     }
 
     /// Takes the next element, which must have this tag; returns its content.
     pub(crate) fn take(&mut self, tag: u8) -> Option<&'a [u8]> {
-        self.next().filter(|(found, _)| *found == tag).map(|(_, content)| content)
+        self.next().filter(|element| element.tag == tag).map(|element| element.content)
     }
 
     /// Takes the next element if it has this tag; returns its content.
@@ -89,7 +96,7 @@ mod tests {
     #[test]
     fn elements_fit_their_bytes() {
         let check = |bytes: &[u8], expected: Option<(u8, usize)>| {
-            let found = Der(bytes).next().map(|(tag, content)| (tag, content.len()));
+            let found = Der(bytes).next().map(|found| (found.tag, found.content.len()));
             assert_eq!(found, expected, "{bytes:x?}");
         };
         check(&[], None);

@@ -25,7 +25,8 @@ pub(crate) struct GivenCertificates {
 
 impl GivenCertificates {
     pub(crate) fn new(
-        (roots, given): (RootCertStore, Vec<CertificateDer<'static>>),
+        roots: RootCertStore,
+        given: Vec<CertificateDer<'static>>,
         provider: &Arc<CryptoProvider>,
     ) -> GivenCertificates {
         let builder =

@@ -44,8 +44,8 @@ pub fn verdict(document: &Document) -> Verdict {
     rules::add_of_server(document, &limit, &mut rules);
     let target = target::of(document);
     let load = delivery::of(document, &limit);
-    let own = grade::of(document, &target, &limit, &rules);
-    let (grade, reason) = rules::worst_of_parts(document, own);
+    let (grade, reason) = grade::of(document, &target, &limit, &rules);
+    let (grade, reason) = rules::worst_of_parts(document, grade, reason);
     Verdict {
         grade,
         reason,

@@ -29,13 +29,13 @@ pub(crate) fn of_response(document: &Document, metric: &Metric, p: f64) -> Optio
         false => None,
         true => before_send(document, p),
     };
-    of_metric(document, metric, p, (before, after_arrival(document, p)))
+    of_metric(document, metric, p, before, after_arrival(document, p))
 }
 
 /// Computes the overhead of percentile `p` of `metric`, the service time of the run or of one name,
 /// which the client can only delay after the arrival, or by a stop.
 pub(crate) fn of_service(document: &Document, metric: &Metric, p: f64) -> Option<ClientOverhead> {
-    of_metric(document, metric, p, (None, after_arrival(document, p)))
+    of_metric(document, metric, p, None, after_arrival(document, p))
 }
 
 /// Computes the overhead of percentile `p` of `metric`, the time to the first message of the run or
@@ -49,7 +49,7 @@ pub(crate) fn of_first_message(
     let before = (!lags.is_empty()).then(|| added_ns_of(&metric.times.ok, lags, p));
     let after = message_stamps(document)
         .and_then(|stamps| difference(&stamps.first, &stamps.first_outside, p));
-    of_metric(document, metric, p, (before, after))
+    of_metric(document, metric, p, before, after)
 }
 
 fn message_stamps(document: &Document) -> Option<&MessageStamps> {
@@ -65,7 +65,7 @@ pub(crate) fn of_stage(
     p: f64,
 ) -> Option<ClientOverhead> {
     let before = lags.map(|lags| added_ns_of(&metric.times.ok, lags, p));
-    of_metric(document, metric, p, (before, after_arrival(document, p)))
+    of_metric(document, metric, p, before, after_arrival(document, p))
 }
 
 /// Percentiles of late sends that an upper limit of their effect is tried with.
@@ -89,11 +89,14 @@ fn added_ns_of(times: &Histogram, lags: &Histogram, p: f64) -> u64 {
     tried.min().unwrap_or(value_ns).min(value_ns)
 }
 
+/// Computes the overhead from the time that the client added before the send, and that after the
+/// arrival.
 fn of_metric(
     document: &Document,
     metric: &Metric,
     p: f64,
-    (before, after): (Option<u64>, Option<u64>),
+    before: Option<u64>,
+    after: Option<u64>,
 ) -> Option<ClientOverhead> {
     let ns = metric.ok.percentile(p)?.ns;
     let delayed = Delayed::of(document);

@@ -167,7 +167,7 @@ fn silence(document: &Document, share: f64) -> String {
 
 /// Formats `20% of responses are streams that failed (stream error)`. If no event has a token, the
 /// place may be wrong: it says what the first event is.
-fn failed_stream(accounting: &Accounting, (kind, count): (&str, u64), answered: u64) -> String {
+fn failed_stream(accounting: &Accounting, kind: &str, count: u64, answered: u64) -> String {
     let share = units::short_percent(count as f64 / answered.max(1) as f64);
     match accounting.miss_examples.get(kind) {
         Some(example) if kind == "stream_without_token" && !example.found.is_empty() => {
@@ -223,7 +223,7 @@ fn most_frequent(document: &Document, sent: u64) -> String {
     }));
     causes.extend(worst_miss.map(|(kind, count)| {
         if kind.starts_with(STREAM) {
-            return (*count, failed_stream(&document.accounting, (kind, *count), answered));
+            return (*count, failed_stream(&document.accounting, kind, *count, answered));
         }
         let of_responses = results.outcomes.bad_response as f64 / answered.max(1) as f64;
         let missed = units::short_percent(of_responses);

@@ -108,7 +108,7 @@ pub(super) fn blame(fixture: &Fixture) -> Result<Section> {
                 spoilt.len()
             ));
         }
-        judge(&mut section, (harm, name), &reported);
+        judge(&mut section, harm, name, &reported);
     }
     section.verdict("Medians:");
     section.show_columns(&["", "runs", "attributed to the client", "sched lag max", "wire max"]);
@@ -191,7 +191,7 @@ impl StopEvidence {
     }
 }
 
-fn judge(section: &mut Section, (harm, name): (Harm, &str), reported: &[StopEvidence]) {
+fn judge(section: &mut Section, harm: Harm, name: &str, reported: &[StopEvidence]) {
     let is_attributed_to_client = |reported: &&StopEvidence| {
         if harm.is_to_client() { reported.is_attributed } else { reported.is_against_client }
     };

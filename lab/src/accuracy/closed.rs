@@ -37,17 +37,17 @@ pub(super) fn stall(fixture: &Fixture) -> Result<Section> {
     let stopped = |client: RunningWeir, server: u32| {
         thread::sleep(Duration::from_secs_f64(at_s));
         let bracket_s = freeze(server, Duration::from_secs_f64(stall_s))?;
-        Ok::<_, anyhow::Error>((bracket_s, client.finish()?))
+        Ok::<_, anyhow::Error>((bracket_s.into(), client.finish()?))
     };
 
     let (document, _) = fixture.run(&format!("--stall {at_s}s+{stall_s}s --log-max 1"), &load)?;
-    judge(&mut section, "`weir serve --stall`", ((stall_s, stall_s), document))?;
+    judge(&mut section, "`weir serve --stall`", [stall_s, stall_s], document)?;
     let server = fixture.serve("--log-max 1")?;
-    let run = stopped(fixture.start_weir(&load, &server.url)?, server.pid())?;
-    judge(&mut section, "SIGSTOP, `weir serve`", run)?;
+    let (stall_s, document) = stopped(fixture.start_weir(&load, &server.url)?, server.pid())?;
+    judge(&mut section, "SIGSTOP, `weir serve`", stall_s, document)?;
     let server = fixture.nginx()?;
-    let run = stopped(fixture.start_weir(&load, &server.url)?, server.worker)?;
-    judge(&mut section, "SIGSTOP, nginx", run)?;
+    let (stall_s, document) = stopped(fixture.start_weir(&load, &server.url)?, server.worker)?;
+    judge(&mut section, "SIGSTOP, nginx", stall_s, document)?;
 
     let longer = section.sum("longer than S/2");
     section.verdict(format!("{longer} requests met the {} stalls.", section.rows()));
@@ -55,15 +55,13 @@ pub(super) fn stall(fixture: &Fixture) -> Result<Section> {
     Ok(section)
 }
 
-fn judge(
-    section: &mut Section,
-    name: &str,
-    ((least_s, most_s), document): ((f64, f64), Document),
-) -> Result<()> {
+/// Judges a run whose stall took between two times, and adds its row.
+fn judge(section: &mut Section, name: &str, stall_s: [f64; 2], document: Document) -> Result<()> {
+    let [least_s, most_s] = stall_s;
     let times = Distribution::of(&document.results.service_time)?;
     let long = times.above((least_s / 2.0 * 1e9) as u64);
     let max_s = times.max_ns() / 1e9;
-    let [least, most] = [least_s, most_s].map(seconds);
+    let [least, most] = stall_s.map(seconds);
     let stall = if least_s == most_s { least } else { format!("{least} to {most}") };
     section.row(&[
         ("stall by", &name),

@@ -68,14 +68,14 @@ pub(super) fn open_loop(fixture: &Fixture) -> Result<Section> {
     let stall = Stall::of(stall_s, window_s);
     let at_s = window_s * 0.3;
     let above = "The server stands still; the backlog drains as fast as it can";
-    let first_s = trial(fixture, &mut section, above, stall, (at_s, How::Flag))?;
+    let first_s = trial(fixture, &mut section, above, stall, at_s, How::Flag)?;
     // Half of the time between two requests.
     let base_s = 0.5 / rate_rps;
     let above = format!("The same, then served one by one in {:.0} µs each", base_s * 1e6);
     let half = Stall { load: 0.5, base_s, ..stall };
-    let second_s = trial(fixture, &mut section, &above, half, (at_s, How::Queue))?;
+    let second_s = trial(fixture, &mut section, &above, half, at_s, How::Queue)?;
     let above = "`kill -STOP` of the server";
-    let third_s = trial(fixture, &mut section, above, stall, (at_s, How::Signals))?;
+    let third_s = trial(fixture, &mut section, above, stall, at_s, How::Signals)?;
     curve::verdict(&mut section, first_s.max(second_s).max(third_s), LOG_TOLERANCE * stall_s);
     if let CaseTransport::Http2 { streams } = fixture.over {
         beside_h2load(fixture, &mut section, stall, at_s, streams)?;
@@ -99,7 +99,7 @@ pub(super) fn half_the_time(fixture: &Fixture) -> Result<Section> {
     );
     let stall = Stall::of(stall_s, window_s);
     let above = "The server stands still for half of the window";
-    let off_s = trial(fixture, &mut section, above, stall, (window_s * 0.1, How::Flag))?;
+    let off_s = trial(fixture, &mut section, above, stall, window_s * 0.1, How::Flag)?;
     curve::verdict(&mut section, off_s, LOG_TOLERANCE * stall_s);
     Ok(section)
 }
@@ -122,7 +122,7 @@ pub(super) fn at_the_end(fixture: &Fixture) -> Result<Section> {
     let stall = Stall::of(stall_s, window_s);
     let above = "The server stands still from S/2 before the end to S/2 after it";
     let at_s = window_s - stall_s / 2.0;
-    let off_s = trial(fixture, &mut section, above, stall, (at_s, How::Flag))?;
+    let off_s = trial(fixture, &mut section, above, stall, at_s, How::Flag)?;
     curve::verdict(&mut section, off_s, LOG_TOLERANCE * stall_s);
     Ok(section)
 }
@@ -143,7 +143,8 @@ fn trial(
     section: &mut Section,
     above: &str,
     mut stall: Stall,
-    (at_s, how): (f64, How),
+    at_s: f64,
+    how: How,
 ) -> Result<f64> {
     let crosses_end = at_s + stall.stall_s > stall.window_s;
     let at_s = WARMUP_S + at_s;

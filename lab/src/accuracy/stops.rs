@@ -101,8 +101,9 @@ pub(super) fn stops(fixture: &Fixture) -> Result<Section> {
         let length_s = 0.005 * 200f64.powf(index as f64 / (runs - 1).max(1) as f64);
         let (flags, server) = LOADS[load];
         let seen = stopped_run(fixture, flags, server, &begins_s(length_s), length_s)?;
-        complete +=
-            usize::from(judge(&mut section, &seen, (place, length_s), greatest[load], flags));
+        let greatest_s = greatest[load];
+        let is_complete = judge(&mut section, &seen, place, length_s, greatest_s, flags);
+        complete += usize::from(is_complete);
     }
     section.verdict(format!(
         "In {complete} of {runs} runs all stops that touched the window or delayed its requests \
@@ -170,7 +171,8 @@ fn values(document: &Document) -> [f64; 4] {
 fn judge(
     section: &mut Section,
     seen: &Seen,
-    (place, length_s): (&str, f64),
+    place: &str,
+    length_s: f64,
     greatest_s: [f64; 4],
     flags: &str,
 ) -> bool {

@@ -83,7 +83,7 @@ fn slow_agent(scene: &mut Scene<'_>) -> Result<Row> {
     let mut row = Row::of("an agent stands still for 5 s", &seen, &format!("Load: {load}"));
     row.must_be_complete(&seen)?;
     row.must(load.starts_with("late"), || format!("Load: {load}"));
-    row.must_have_rate(&seen, 2.0 / 3.0, (0.5, 4.5));
+    row.must_have_rate(&seen, 2.0 / 3.0, 0.5..4.5);
     Ok(row)
 }
 
@@ -99,7 +99,7 @@ fn killed_agent(scene: &mut Scene<'_>) -> Result<Row> {
     let mut row = row_of_parts("an agent is killed", &seen);
     row.must_name(&seen, "was not heard any more after");
     row.must_tell_the_time(&seen)?;
-    row.must_have_rate(&seen, 2.0 / 3.0, (0.5, 9.0));
+    row.must_have_rate(&seen, 2.0 / 3.0, 0.5..9.0);
     row.must_end(&seen, LEASE_S);
     Ok(row)
 }
@@ -111,7 +111,7 @@ fn killed_agent_of_three(scene: &mut Scene<'_>) -> Result<Row> {
     let mut row = row_of_parts("the same with --on-loss continue", &seen);
     row.must_name(&seen, "was not heard any more after");
     row.must_tell_the_time(&seen)?;
-    row.must_have_rate(&seen, 2.0 / 3.0, (0.5, 7.5 - seen.event_s()));
+    row.must_have_rate(&seen, 2.0 / 3.0, 0.5..7.5 - seen.event_s());
     let end_s = seen.event_s() + seen.last_s();
     row.must((7.9..8.2).contains(&end_s), || format!("the load ended after {end_s:.2} s"));
     Ok(row)
@@ -126,7 +126,7 @@ fn short_cut(scene: &mut Scene<'_>) -> Result<Row> {
     let load = seen.line("Load").unwrap_or_default();
     let mut row = Row::of("an agent is cut off for 4 s", &seen, &format!("Load: {load}"));
     row.must_be_complete(&seen)?;
-    row.must_have_rate(&seen, 2.0 / 3.0, (0.5, 3.5));
+    row.must_have_rate(&seen, 2.0 / 3.0, 0.5..3.5);
     Ok(row)
 }
 
@@ -141,7 +141,7 @@ fn bus_cut(scene: &mut Scene<'_>) -> Result<Row> {
     let what = "an agent cannot reach the bus for 7 s";
     let mut row = Row::of(what, &seen, &format!("Load: {load}"));
     row.must_be_complete(&seen)?;
-    row.must_have_rate(&seen, 1.0, (0.5, 7.0));
+    row.must_have_rate(&seen, 1.0, 0.5..7.0);
     Ok(row)
 }
 
@@ -155,8 +155,8 @@ fn long_cut(scene: &mut Scene<'_>) -> Result<Row> {
     row.must_name(&seen, "was not heard any more after");
     // Its document is delivered late.
     row.must_be_counted(&seen)?;
-    row.must_have_rate(&seen, 1.0, (0.5, 8.5));
-    row.must_have_rate(&seen, 2.0 / 3.0, (LEASE_S, 15.0));
+    row.must_have_rate(&seen, 1.0, 0.5..8.5);
+    row.must_have_rate(&seen, 2.0 / 3.0, LEASE_S..15.0);
     Ok(row)
 }
 
@@ -167,7 +167,7 @@ fn killed_bus(scene: &mut Scene<'_>) -> Result<Row> {
     let load = seen.line("Load").unwrap_or_default();
     let mut row = Row::of("the bus is killed, and back after 3 s", &seen, &format!("Load: {load}"));
     row.must_be_complete(&seen)?;
-    row.must_have_rate(&seen, 1.0, (0.5, 5.0));
+    row.must_have_rate(&seen, 1.0, 0.5..5.0);
     Ok(row)
 }
 
@@ -184,7 +184,7 @@ fn killed_coordinator(scene: &mut Scene<'_>) -> Result<Row> {
     let seen = TroubleSeen { end, log, event_ns };
     let mut row = row_of_parts("the coordinator is killed; weir fleet resume", &seen);
     row.must_name(&seen, "did not hear the coordinator any more");
-    row.must_have_rate(&seen, 1.0, (0.5, 8.0));
+    row.must_have_rate(&seen, 1.0, 0.5..8.0);
     row.must_end(&seen, LEASE_S);
     row.must_be_counted(&seen)?;
     Ok(row)

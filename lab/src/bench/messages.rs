@@ -115,7 +115,7 @@ fn calls(fixture: &Fixture, ghz: &Path, grpc_go: &Path) -> Result<Paired> {
     let of_weir = format!(
         "-t1 -c{CALL_CONNECTIONS} --streams 10 --grpc {CALL} -b {CALL_BODY} -d{seconds}s --warmup 0"
     );
-    pair(fixture, (Peer::Ghz, ghz), &of_ghz.join(" "), (&of_weir, &url))
+    pair(fixture, Peer::Ghz, ghz, &of_ghz.join(" "), &of_weir, &url)
 }
 
 fn echoes(fixture: &Fixture, k6: &Path, in_flight: u32) -> Result<Paired> {
@@ -131,15 +131,17 @@ fn echoes(fixture: &Fixture, k6: &Path, in_flight: u32) -> Result<Paired> {
     let of_weir = format!(
         "-t1 -c{CONNECTIONS} --streams {in_flight} -b {BODY} -d{seconds}s --warmup 0 --no-preflight"
     );
-    pair(fixture, (Peer::K6, k6), &of_k6, (&of_weir, &url))
+    pair(fixture, Peer::K6, k6, &of_k6, &of_weir, &url)
 }
 
 /// Runs a program and weir in turn.
 fn pair(
     fixture: &Fixture,
-    (peer, program): (Peer, &Path),
+    peer: Peer,
+    program: &Path,
     flags: &str,
-    (of_weir, url): (&str, &str),
+    of_weir: &str,
+    url: &str,
 ) -> Result<Paired> {
     let names = [peer.name().to_owned(), "weir".to_owned()];
     let run = |at: usize| match at {

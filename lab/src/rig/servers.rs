@@ -104,7 +104,7 @@ impl Server {
         words.extend(["-c", "config", "-e", "stderr"].map(OsString::from));
         let guarded = Guarded::start(&words)?;
         let url = format!("{scheme}://{address}/");
-        let mut server = Server::of(Kind::Nginx, name, guarded, (url, status), Some(directory));
+        let mut server = Server::of(Kind::Nginx, name, guarded, url, status, Some(directory));
         server.await_nginx(status, workers).context("failed to start nginx")?;
         Ok(server)
     }
@@ -130,8 +130,8 @@ impl Server {
         words.extend(["-c", "config"].map(OsString::from));
         let guarded = Guarded::start(&words)?;
         answers(address).context("failed to start h2o")?;
-        let place = (format!("http://{address}/"), address);
-        Ok(Server::of(Kind::H2o, "h2o over HTTP/2", guarded, place, Some(directory)))
+        let url = format!("http://{address}/");
+        Ok(Server::of(Kind::H2o, "h2o over HTTP/2", guarded, url, address, Some(directory)))
     }
 
     /// Starts a server with this command line, which prints its address as `weir serve` does.
@@ -144,14 +144,15 @@ impl Server {
         let url = guarded.listening_url().with_context(|| format!("failed to start {name}"))?;
         let address = url.trim_start_matches("http://").trim_end_matches('/');
         let address = address.parse().with_context(|| format!("no address is in {url}"))?;
-        Ok(Server::of(kind, name, guarded, (url, address), None))
+        Ok(Server::of(kind, name, guarded, url, address, None))
     }
 
     fn of(
         kind: Kind,
         name: &'static str,
         guarded: Guarded,
-        (url, counts_at): (String, SocketAddr),
+        url: String,
+        counts_at: SocketAddr,
         directory: Option<Directory>,
     ) -> Server {
         Server { worker: guarded.pid, guarded, kind, name, url, counts_at, directory }

@@ -36,6 +36,8 @@ pub(crate) struct Function {
     pub(crate) first_line: usize,
     /// Line of the closing brace.
     pub(crate) last_line: usize,
+    /// Offsets between the parentheses.
+    pub(crate) parameters: Range<usize>,
     /// Offsets between the braces.
     pub(crate) body: Range<usize>,
 }
@@ -55,10 +57,56 @@ pub(crate) fn functions(code: &str) -> Vec<Function> {
             name: name.to_owned(),
             first_line: line_of(code, at),
             last_line: line_of(code, close),
+            parameters: parentheses(code, at),
             body: open + 1..close,
         });
     }
     found
+}
+
+/// Returns the offsets between the first parentheses behind `at` that are outside other brackets.
+fn parentheses(code: &str, at: usize) -> Range<usize> {
+    let mut ends = outside(&code[at..]).filter(|(_, c)| matches!(c, '(' | ')'));
+    let mut next = || ends.next().map_or(code.len(), |(offset, _)| at + offset);
+    let open = next();
+    (open + 1).min(code.len())..next()
+}
+
+/// Returns the parts of a list, which commas outside brackets separate, without spaces around them.
+pub(crate) fn listed(code: &str) -> Vec<&str> {
+    let commas = outside(code).filter(|(_, c)| *c == ',').map(|(at, _)| at);
+    let mut begin = 0;
+    let parts = commas.chain(once(code.len())).map(|end| {
+        let part = code[begin..end].trim();
+        begin = end + 1;
+        part
+    });
+    parts.filter(|part| !part.is_empty()).collect()
+}
+
+/// Returns the name or pattern of `name: Type`, with all before it, and the type.
+pub(crate) fn typed(code: &str) -> Option<(&str, &str)> {
+    let is_lone = |at: usize| !code[..at].ends_with(':') && !code[at + 1..].starts_with(':');
+    let (at, _) = outside(code).find(|(at, c)| *c == ':' && is_lone(*at))?;
+    Some((code[..at].trim(), code[at + 1..].trim()))
+}
+
+/// Returns the characters outside brackets, the outermost brackets included, up to a bracket that
+/// closes none of them.
+fn outside(code: &str) -> impl Iterator<Item = (usize, char)> + '_ {
+    let mut depth = 0_i32;
+    let with_depth = code.char_indices().map(move |(at, c)| {
+        let is_arrow = c == '>' && code[..at].ends_with(['-', '=']);
+        let before = depth;
+        match c {
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' | ']' | '}' | '>' if !is_arrow => depth -= 1,
+            _ => {}
+        }
+        (at, c, before.min(depth))
+    });
+    let inside = with_depth.take_while(|(_, _, depth)| *depth >= 0);
+    inside.filter(|(_, _, depth)| *depth == 0).map(|(at, c, _)| (at, c))
 }
 
 /// Returns the lines of `mod tests { … }` with its attributes, counted from 1.
@@ -106,7 +154,7 @@ fn item_end(code: &str, at: usize) -> usize {
 
 /// Returns the first brace or semicolon outside brackets behind `at`, or the end of what is around
 /// the item there.
-fn head_end(code: &str, at: usize) -> usize {
+pub(crate) fn head_end(code: &str, at: usize) -> usize {
     let mut depth = 0_i32;
     let end = code[at..].bytes().position(|byte| {
         match byte {
@@ -335,6 +383,25 @@ trait T {
         let names: Vec<_> =
             functions("fn a() {\n fn b() {}\n}\nfn c() {}").into_iter().map(|f| f.name).collect();
         assert_eq!(names, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn functions_are_found_with_their_parameters() {
+        let check = |code: &str, expected: &[&str]| {
+            let found = functions(code);
+            assert_eq!(listed(&code[found[0].parameters.clone()]), expected, "of {code}");
+        };
+        check("fn a() {}", &[]);
+        check("fn a(b: u8, c: [(u8, u16); 2],) -> (u8, u8) {}", &["b: u8", "c: [(u8, u16); 2]"]);
+        check("fn a<F: Fn(u8) -> (u8, u8)>(f: F) where F: G<(u8, u8)> {}", &["f: F"]);
+        check("pub(crate) fn a(m: Map<u8, u16>, n: u8) {}", &["m: Map<u8, u16>", "n: u8"]);
+    }
+
+    #[test]
+    fn a_type_stands_behind_the_first_colon_of_its_own() {
+        assert_eq!(typed("pub(crate) a: B"), Some(("pub(crate) a", "B")));
+        assert_eq!(typed("a::B { c: d }: &e::F"), Some(("a::B { c: d }", "&e::F")));
+        assert_eq!(typed("&mut self"), None);
     }
 
     #[test]

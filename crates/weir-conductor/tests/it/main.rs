@@ -141,8 +141,9 @@ fn conducted(design: Design, variants: Vec<Variant>) -> (Study, Kept, Seen) {
     let interrupts = Interrupts::default();
     let mut kept = Kept::default();
     let mut seen = Seen::default();
-    let of_study = (variants, Hooks::default());
-    let mut conductor = Conductor::new(&runner, of_study, false, &interrupts, &mut seen, &mut kept);
+    let hooks = Hooks::default();
+    let mut conductor =
+        Conductor::new(&runner, variants, hooks, false, &interrupts, &mut seen, &mut kept);
     weir_study::conduct(&mut study, &mut conductor).expect("it is kept");
     (study, kept, seen)
 }

@@ -14,11 +14,17 @@ const OUT: u32 = u32::MAX;
 /// never more entries than connections.
 #[derive(Debug)]
 pub(crate) struct Deadlines {
-    /// Due time and connection. The entry at `i` is due no later than those at `2i + 1` and
-    /// `2i + 2`. Of entries due together, the lower connection number comes first.
-    heap: Vec<(Nanos, u32)>,
+    /// The timer at `i` is due no later than those at `2i + 1` and `2i + 2`.
+    heap: Vec<ArmedTimer>,
     /// Position of each connection in the heap, or [`OUT`].
     places: Vec<u32>,
+}
+
+/// An entry of the heap. Of timers due together, the lower connection number comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ArmedTimer {
+    due_at: Nanos,
+    conn: u32,
 }
 
 impl Deadlines {
@@ -33,18 +39,19 @@ impl Deadlines {
     #[inline]
     pub(crate) fn arm(&mut self, conn: ConnId, at: Nanos) {
         let armed = self.heap.get(self.places[conn.index()] as usize);
-        if at < armed.map_or(Nanos::MAX, |(armed_at, _)| *armed_at) {
+        if at < armed.map_or(Nanos::MAX, |armed| armed.due_at) {
             self.hasten(conn, at);
         }
     }
 
     fn hasten(&mut self, conn: ConnId, at: Nanos) {
+        let timer = ArmedTimer { due_at: at, conn: conn.0 };
         let mut place = self.places[conn.index()] as usize;
         if place == OUT as usize {
             place = self.heap.len();
-            self.heap.push((at, conn.0));
+            self.heap.push(timer);
         }
-        self.rise(place, (at, conn.0));
+        self.rise(place, timer);
     }
 
     /// Disarms the timer of `conn`.
@@ -58,23 +65,23 @@ impl Deadlines {
     /// Returns the time at which the next timer is due.
     #[inline]
     pub(crate) fn next(&self) -> Nanos {
-        self.heap.first().map_or(Nanos::MAX, |(at, _)| *at)
+        self.heap.first().map_or(Nanos::MAX, |timer| timer.due_at)
     }
 
     /// Returns a connection whose timer is due at `now`, and disarms it.
     pub(crate) fn take_due(&mut self, now: Nanos) -> Option<ConnId> {
-        let (at, first) = *self.heap.first()?;
-        if at > now {
+        let ArmedTimer { due_at, conn } = *self.heap.first()?;
+        if due_at > now {
             return None;
         }
-        self.disarm(ConnId(first));
-        Some(ConnId(first))
+        self.disarm(ConnId(conn));
+        Some(ConnId(conn))
     }
 
     #[inline]
-    fn put(&mut self, place: usize, entry: (Nanos, u32)) {
-        self.heap[place] = entry;
-        self.places[entry.1 as usize] = place as u32;
+    fn put(&mut self, place: usize, timer: ArmedTimer) {
+        self.heap[place] = timer;
+        self.places[timer.conn as usize] = place as u32;
     }
 
     /// Fills `place`, whose entry is being removed, with the last entry.
@@ -86,21 +93,21 @@ impl Deadlines {
         }
     }
 
-    /// Moves an entry from `place` up to its position in the heap.
-    fn rise(&mut self, mut place: usize, entry: (Nanos, u32)) {
+    /// Moves a timer from `place` up to its position in the heap.
+    fn rise(&mut self, mut place: usize, timer: ArmedTimer) {
         while place > 0 {
             let above = (place - 1) / 2;
-            if self.heap[above] <= entry {
+            if self.heap[above] <= timer {
                 break;
             }
             self.put(place, self.heap[above]);
             place = above;
         }
-        self.put(place, entry);
+        self.put(place, timer);
     }
 
-    /// Moves the entries below `place` up as far as they precede `entry`; returns its position.
-    fn sink(&mut self, mut place: usize, entry: (Nanos, u32)) -> usize {
+    /// Moves the entries below `place` up as far as they precede `timer`; returns its position.
+    fn sink(&mut self, mut place: usize, timer: ArmedTimer) -> usize {
         loop {
             let left = 2 * place + 1;
             let Some(mut below) = self.heap.get(left).copied() else { return place };
@@ -110,7 +117,7 @@ impl Deadlines {
             {
                 (below, at) = (other, left + 1);
             }
-            if entry <= below {
+            if timer <= below {
                 return place;
             }
             self.put(place, below);

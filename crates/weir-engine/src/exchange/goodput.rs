@@ -75,9 +75,11 @@ impl TimeReading {
         [TimeReading::Measured, TimeReading::Stamped, TimeReading::Shortest, TimeReading::Longest];
 }
 
-/// Span in which the last byte of a message reached this machine.
+/// Times of the last byte of a message: its read, and the span in which it reached this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
+    /// The read, as measured.
+    pub(crate) read_at: Nanos,
     /// Receipt by the kernel of what the client read before it, or its own if it is known.
     pub(crate) earliest: Nanos,
     /// Receipt by the kernel of the last packet of its read, or the read itself without a stamp. It
@@ -95,13 +97,10 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
-    /// Returns the gap between a message and the next, by the times of their reads and of their
-    /// arrivals.
-    pub(crate) fn new(before: (Nanos, Arrival), next: (Nanos, Arrival)) -> Gap {
-        let (read_before_at, before) = before;
-        let (read_at, next) = next;
+    /// Returns the gap between a message and the next.
+    pub(crate) fn new(before: Arrival, next: Arrival) -> Gap {
         Gap {
-            measured_ns: read_at.since(read_before_at),
+            measured_ns: next.read_at.since(before.read_at),
             stamped_ns: next.latest.since(before.latest),
             shortest_ns: next.earliest.since(before.latest),
             longest_ns: next.latest.since(before.earliest),
@@ -157,16 +156,13 @@ pub(crate) struct MessageProgress {
     /// such a count.
     pub(crate) tokens: Option<u32>,
     pub(crate) bytes: u64,
-    /// Times of the first and the last message that counts; [`Nanos::ZERO`] without one.
-    pub(crate) first_at: Nanos,
-    pub(crate) last_at: Nanos,
+    /// Arrivals of the first and the last message that counts; [`Arrival::NONE`] without one.
+    pub(crate) first: Arrival,
+    pub(crate) last: Arrival,
     /// Time of the last message of any kind; [`Nanos::ZERO`] without one.
     pub(crate) heard_at: Nanos,
     /// Kernel receive stamp of the last message that counts, if there is one.
     pub(crate) stamp: Option<Nanos>,
-    /// Arrivals of the first and the last message that counts.
-    pub(crate) first: Arrival,
-    pub(crate) last: Arrival,
     /// Time up to which the client has read: the arrival of the last packet that it read, or the
     /// read itself without a stamp; [`Nanos::ZERO`] before the first message.
     pub(crate) read_until: Nanos,
@@ -184,12 +180,10 @@ impl MessageProgress {
         count: 0,
         tokens: None,
         bytes: 0,
-        first_at: Nanos::ZERO,
-        last_at: Nanos::ZERO,
-        heard_at: Nanos::ZERO,
-        stamp: None,
         first: Arrival::NONE,
         last: Arrival::NONE,
+        heard_at: Nanos::ZERO,
+        stamp: None,
         read_until: Nanos::ZERO,
         over: [[0; READINGS]; Goodput::TERMS_MAX],
         has_error: false,
@@ -204,7 +198,12 @@ impl MessageProgress {
     /// Returns the time per token as measured; `None` with one message or one token.
     pub(crate) fn time_per_token_ns(&self) -> Option<u64> {
         let tokens = u64::from(self.tokens_after_first());
-        (self.count > 1 && tokens > 0).then(|| self.last_at.since(self.first_at) / tokens)
+        (self.count > 1 && tokens > 0).then(|| self.span_ns() / tokens)
+    }
+
+    /// Returns the time from the read of the first message to that of the last.
+    pub(crate) fn span_ns(&self) -> u64 {
+        self.last.read_at.since(self.first.read_at)
     }
 
     /// Returns the times of the response to `exchange` that ended at `at`.
@@ -214,16 +213,19 @@ impl MessageProgress {
         let sent_at = exchange.sent_at;
         let due_at = exchange.intended_at;
         // Without messages the end of the response has no stamp.
-        let end = if self.count == 0 { Arrival { earliest: sent_at, latest: at } } else { last };
+        let end = match self.count {
+            0 => Arrival { read_at: at, earliest: sent_at, latest: at },
+            _ => last,
+        };
         match reading {
             TimeReading::Measured => ResponseTimes {
-                first_ns: self.first_at.since(due_at),
+                first_ns: first.read_at.since(due_at),
                 total_ns: at.since(due_at),
-                span_ns: self.last_at.since(self.first_at),
+                span_ns: self.span_ns(),
             },
             TimeReading::Stamped => {
                 let due_at = due_at.after(exchange.sched_lag());
-                let ended_at = if at == self.last_at { end.latest } else { at };
+                let ended_at = if at == last.read_at { end.latest } else { at };
                 ResponseTimes {
                     first_ns: first.latest.since(due_at),
                     total_ns: ended_at.since(due_at),
@@ -236,7 +238,7 @@ impl MessageProgress {
                 span_ns: last.earliest.since(first.latest),
             },
             TimeReading::Longest => ResponseTimes {
-                first_ns: self.first_at.since(due_at),
+                first_ns: first.read_at.since(due_at),
                 total_ns: at.since(due_at),
                 span_ns: last.latest.since(first.earliest),
             },
@@ -245,7 +247,8 @@ impl MessageProgress {
 }
 
 impl Arrival {
-    pub(crate) const NONE: Arrival = Arrival { earliest: Nanos::ZERO, latest: Nanos::ZERO };
+    pub(crate) const NONE: Arrival =
+        Arrival { read_at: Nanos::ZERO, earliest: Nanos::ZERO, latest: Nanos::ZERO };
 }
 
 #[cfg(test)]
@@ -256,10 +259,10 @@ mod tests {
     fn response(goodput: &Goodput, times: &[u64]) -> MessageProgress {
         let mut progress = MessageProgress::NONE;
         progress.count = times.len() as u32;
-        progress.first_at = Nanos(times.first().copied().unwrap_or(0));
-        progress.last_at = Nanos(times.last().copied().unwrap_or(0));
+        progress.first.read_at = Nanos(times.first().copied().unwrap_or(0));
+        progress.last.read_at = Nanos(times.last().copied().unwrap_or(0));
         for pair in times.windows(2) {
-            goodput.count_gap(&mut progress.over, &gap(known(pair[0]), known(pair[1])));
+            goodput.count_gap(&mut progress.over, &Gap::new(known(pair[0]), known(pair[1])));
         }
         progress
     }
@@ -277,25 +280,21 @@ mod tests {
     }
 
     /// A message that arrived and was read at the same time.
-    fn known(at: u64) -> (Nanos, Arrival) {
-        (Nanos(at), Arrival { earliest: Nanos(at), latest: Nanos(at) })
-    }
-
-    fn gap(before: (Nanos, Arrival), next: (Nanos, Arrival)) -> Gap {
-        Gap::new(before, next)
+    fn known(at: u64) -> Arrival {
+        Arrival { read_at: Nanos(at), earliest: Nanos(at), latest: Nanos(at) }
     }
 
     /// A message that arrived in this span and was read at `at`, in milliseconds.
-    fn read(at: u64, earliest: u64, latest: u64) -> (Nanos, Arrival) {
-        let [at, earliest, latest] = [at, earliest, latest].map(|ms| Nanos(ms * 1_000_000));
-        (at, Arrival { earliest, latest })
+    fn read(at: u64, earliest: u64, latest: u64) -> Arrival {
+        let [read_at, earliest, latest] = [at, earliest, latest].map(|ms| Nanos(ms * 1_000_000));
+        Arrival { read_at, earliest, latest }
     }
 
     #[test]
     fn a_late_read_changes_two_gaps() {
         let found = |before, next| {
             let mut doubts = GapDoubts::default();
-            gap(before, next).doubt(&mut doubts);
+            Gap::new(before, next).doubt(&mut doubts);
             let GapDoubts { late, late_ns, possible, possible_ns } = doubts;
             (late, late_ns / 1_000_000, possible, possible_ns / 1_000_000)
         };

@@ -472,9 +472,7 @@ impl Http1Lane {
                 let kept = || own.protocol.response(nth);
                 let is_ok = match CHECKS {
                     false => ledger.accepts(event.status),
-                    true => {
-                        meets(ledger, place, (&exchange, alike), (needs.keeps, event.status), kept)
-                    }
+                    true => meets(ledger, place, &exchange, alike, needs.keeps, event.status, kept),
                 };
                 let outcome = Outcome::of(response, is_ok);
                 ledger.responded(timeline, &exchange, alike as u32, outcome, at, observed);

@@ -453,10 +453,10 @@ impl StreamLane {
                         pool.connections.note(ScriptEvent::Responded { conn, nth, status });
                     }
                     let is_ok = match pool.needs.checks {
-                        true => self.meets(pool, ExchangePlace { conn, id }, (nth, status)),
+                        true => self.meets(pool, ExchangePlace { conn, id }, nth, status),
                         false => pool.ledger.accepts(status),
                     };
-                    self.respond(pool, conn, id, (status, is_ok), at);
+                    self.respond(pool, conn, id, status, is_ok, at);
                     nth += 1;
                 }
                 StreamEventKind::Failed(error) => self.fail(pool, conn, id, error.code(), at),
@@ -490,12 +490,13 @@ impl StreamLane {
         &mut self,
         pool: &mut ConnectionPool,
         place: ExchangePlace,
-        (nth, status): (usize, u16),
+        nth: usize,
+        status: u16,
     ) -> bool {
         let exchange = *self.stream(place.conn, place.id).0;
         let kept = || self.connections[place.conn.index()].protocol.response(nth);
         let keeps = pool.needs.keeps;
-        meets(&mut pool.ledger, place, (&exchange, 1), (keeps, status), kept)
+        meets(&mut pool.ledger, place, &exchange, 1, keeps, status, kept)
     }
 
     /// Ends one exchange of `conn` with its response, a success or not.
@@ -504,7 +505,8 @@ impl StreamLane {
         pool: &mut ConnectionPool,
         conn: ConnId,
         id: u16,
-        (status, is_ok): (u16, bool),
+        status: u16,
+        is_ok: bool,
         at: Nanos,
     ) {
         let (exchange, stream) = self.remove(&mut pool.connections, conn, id, at);

@@ -341,8 +341,8 @@ impl Ledger {
     fn observe(&mut self, timeline: &Timeline, place: ExchangePlace, mut completion: Completion) {
         if let Some(messages) = &mut self.messages {
             let Completion { exchange, outcome, at, .. } = &completion;
-            let ended =
-                messages.ended(self.recorder.shares(timeline), place, exchange, (outcome, *at));
+            let shares = self.recorder.shares(timeline);
+            let ended = messages.ended(shares, place, exchange, outcome, *at);
             completion.messages = Some(ended);
         }
         self.observers.completed(&completion, self.stamping.covers(place.conn));

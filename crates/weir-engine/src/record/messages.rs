@@ -127,18 +127,19 @@ impl MessageRecorder {
         let progress = &mut self.progress[index];
         progress.count += 1;
         progress.bytes += message.bytes;
-        (progress.last_at, progress.last, progress.stamp) = (at, arrival, stamp);
+        progress.last = arrival;
+        progress.stamp = stamp;
         let mut gap = None;
         if before.count == 0 {
-            (progress.first_at, progress.first) = (at, arrival);
+            progress.first = arrival;
         } else {
-            let between = Gap::new((before.last_at, before.last), (at, arrival));
+            let between = Gap::new(before.last, arrival);
             self.count_gap(place, &between);
             gap = Some(between);
         }
         self.count(shares, exchange, timed);
         if is_measured {
-            self.measure(shares, exchange, (before, timed), gap);
+            self.measure(shares, exchange, before, timed, gap);
         }
     }
 
@@ -173,7 +174,8 @@ impl MessageRecorder {
         &mut self,
         shares: &mut SlotShares<'_>,
         exchange: &Exchange,
-        (before, timed): (MessageProgress, TimedMessage),
+        before: MessageProgress,
+        timed: TimedMessage,
         gap: Option<Gap>,
     ) {
         let TimedMessage { at, stamp, .. } = timed;
@@ -193,7 +195,7 @@ impl MessageRecorder {
             first_ns
         };
         if let Some(stamp) = stamp {
-            self.stamped.record(exchange, before, (at, stamp), time_ns);
+            self.stamped.record(exchange, before, at, stamp, time_ns);
         }
     }
 
@@ -215,7 +217,8 @@ impl MessageRecorder {
         mut shares: SlotShares<'_>,
         place: ExchangePlace,
         exchange: &Exchange,
-        (outcome, at): (&Outcome, Nanos),
+        outcome: &Outcome,
+        at: Nanos,
     ) -> ExchangeMessages {
         let index = self.index(place);
         let progress = self.at(place);
@@ -252,8 +255,8 @@ impl MessageRecorder {
         if let (Some(tokens), Some(index)) = (&mut self.tokens, index) {
             tokens.ended(index);
         }
-        let MessageProgress { count, bytes, first_at, .. } = progress;
-        ExchangeMessages { count, bytes, first_at }
+        let MessageProgress { count, bytes, first, .. } = progress;
+        ExchangeMessages { count, bytes, first_at: first.read_at }
     }
 
     /// Records the messages of a measured response that is `ok`.
@@ -272,8 +275,7 @@ impl MessageRecorder {
         self.per_response.record(progress.count.into());
         self.bytes_per_response.record(progress.bytes);
         if let Some(gaps) = progress.count.checked_sub(1).filter(|gaps| *gaps > 0) {
-            let span_ns = progress.last_at.since(progress.first_at);
-            self.mean_gap.record(span_ns / u64::from(gaps));
+            self.mean_gap.record(progress.span_ns() / u64::from(gaps));
         }
     }
 
@@ -351,7 +353,8 @@ impl StampedTallies {
         &mut self,
         exchange: &Exchange,
         before: MessageProgress,
-        (at, stamp): (Nanos, Nanos),
+        at: Nanos,
+        stamp: Nanos,
         time_ns: u64,
     ) {
         if before.count == 0 {

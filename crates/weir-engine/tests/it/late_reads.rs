@@ -12,8 +12,8 @@ use weir_result::{
 };
 use weir_sim::{Link, Pause, Random, Seed, Service, ServiceFactory, World};
 
-use crate::setup::{MS, closed, job, open, run_job};
 use crate::rare::stops::beat;
+use crate::setup::{MS, closed, job, open, run_job};
 
 /// Events of a stream.
 const EVENTS: u64 = 30;

@@ -20,16 +20,23 @@ pub(super) const COORDINATOR: &str = "coordinator";
 
 const COMPONENT: &str = "app.kubernetes.io/component";
 
+/// Kind of an object, with the version of its interface.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ManifestKind {
+    pub(super) version: &'static str,
+    pub(super) kind: &'static str,
+}
+
 /// Returns an object of a component with nothing but its head.
 pub(super) fn object(
     settings: &ManifestSettings,
-    (version, kind): (&str, &str),
+    kind: ManifestKind,
     name: &str,
     component: &str,
 ) -> Value {
     let mut object = json!({
-        "apiVersion": version,
-        "kind": kind,
+        "apiVersion": kind.version,
+        "kind": kind.kind,
         "metadata": { "labels": labels(settings, component), "name": name },
     });
     settings.pods.add_labels(&mut object["metadata"]["labels"]);

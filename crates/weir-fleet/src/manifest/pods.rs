@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::fleet_files::FleetFiles;
 use super::objects::{
-    AGENT, BUS, BUS_PORT, COORDINATOR, IDENTITY_PLACE, RESULTS_PLACE, labels, object,
+    AGENT, BUS, BUS_PORT, COORDINATOR, IDENTITY_PLACE, ManifestKind, RESULTS_PLACE, labels, object,
 };
 use super::secrets::{IDENTITY, agent_mounts, agents_volume, volume, words_name, words_of};
 use super::settings::{ManifestSettings, PodWord, SeccompChoice, bus_host};
@@ -15,9 +15,12 @@ const STORE_PLACE: &str = "/server/jetstream";
 const STORE_MAX: &str = "4Gi";
 
 /// CPUs and memory of the bus and of the coordinator.
-const SMALL: (u32, &str) = (1, "1Gi");
+const SMALL_CPUS: u32 = 1;
+const SMALL_MEMORY: &str = "1Gi";
 
-const JOB: (&str, &str) = ("batch/v1", "Job");
+const SERVICE: ManifestKind = ManifestKind { version: "v1", kind: "Service" };
+const DEPLOYMENT: ManifestKind = ManifestKind { version: "apps/v1", kind: "Deployment" };
+const JOB: ManifestKind = ManifestKind { version: "batch/v1", kind: "Job" };
 
 /// Returns the objects that make pods.
 pub(super) fn pods(settings: &ManifestSettings, files: &FleetFiles) -> Vec<Value> {
@@ -27,7 +30,7 @@ pub(super) fn pods(settings: &ManifestSettings, files: &FleetFiles) -> Vec<Value
 }
 
 fn service(settings: &ManifestSettings) -> Value {
-    let mut service = object(settings, ("v1", "Service"), &bus_host(&settings.name), BUS);
+    let mut service = object(settings, SERVICE, &bus_host(&settings.name), BUS);
     service["spec"] = json!({
         "ports": [{ "name": "nats", "port": BUS_PORT, "protocol": "TCP", "targetPort": BUS_PORT }],
         "selector": labels(settings, BUS),
@@ -36,7 +39,7 @@ fn service(settings: &ManifestSettings) -> Value {
 }
 
 fn bus(settings: &ManifestSettings, files: &FleetFiles) -> Value {
-    let mut container = container(settings, "nats", SMALL);
+    let mut container = container(settings, "nats", SMALL_CPUS, SMALL_MEMORY);
     container["command"] = json!(["/usr/bin/nats-server", "-c", "nats.conf"]);
     // The paths of the configuration are relative to it.
     container["workingDir"] = json!(BUS_PLACE);
@@ -52,7 +55,7 @@ fn bus(settings: &ManifestSettings, files: &FleetFiles) -> Value {
     let store = json!({ "emptyDir": { "sizeLimit": STORE_MAX }, "name": "store" });
     let mut template = template(settings, BUS, container, vec![volume(settings, BUS), store]);
     template["spec"]["restartPolicy"] = json!("Always");
-    let mut bus = object(settings, ("apps/v1", "Deployment"), &bus_host(&settings.name), BUS);
+    let mut bus = object(settings, DEPLOYMENT, &bus_host(&settings.name), BUS);
     bus["spec"] = json!({
         "replicas": 1,
         "selector": { "matchLabels": labels(settings, BUS) },
@@ -63,7 +66,7 @@ fn bus(settings: &ManifestSettings, files: &FleetFiles) -> Value {
 }
 
 fn agents(settings: &ManifestSettings, files: &FleetFiles) -> Value {
-    let mut container = container(settings, AGENT, (settings.cpus, &settings.memory));
+    let mut container = container(settings, AGENT, settings.cpus, &settings.memory);
     words(settings, AGENT, &settings.agent, &mut container);
     settings.pods.add_environment(&mut container);
     container["volumeMounts"] = json!(agent_mounts(files));
@@ -97,7 +100,7 @@ fn agents(settings: &ManifestSettings, files: &FleetFiles) -> Value {
 }
 
 fn coordinator(settings: &ManifestSettings) -> Value {
-    let mut container = container(settings, COORDINATOR, SMALL);
+    let mut container = container(settings, COORDINATOR, SMALL_CPUS, SMALL_MEMORY);
     words(settings, COORDINATOR, &settings.coordinator, &mut container);
     let identity = json!({ "mountPath": IDENTITY_PLACE, "name": IDENTITY, "readOnly": true });
     let mut mounts = vec![identity];
@@ -124,7 +127,7 @@ fn coordinator(settings: &ManifestSettings) -> Value {
 }
 
 /// Returns a container with equal requests and limits: its pod is of the class Guaranteed.
-fn container(settings: &ManifestSettings, name: &str, (cpus, memory): (u32, &str)) -> Value {
+fn container(settings: &ManifestSettings, name: &str, cpus: u32, memory: &str) -> Value {
     let resources = json!({ "cpu": cpus.to_string(), "memory": memory });
     json!({
         "image": settings.image,

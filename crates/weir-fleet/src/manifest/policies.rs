@@ -7,10 +7,11 @@ use std::ops::RangeInclusive;
 use serde_json::{Value, json};
 use weir_runner::{AllowedTarget, PermittedTargets};
 
-use super::objects::{BUS, BUS_PORT, COORDINATOR, labels, members, object};
+use super::objects::{BUS, BUS_PORT, COORDINATOR, ManifestKind, labels, members, object};
 use super::settings::ManifestSettings;
 
-const KIND: (&str, &str) = ("networking.k8s.io/v1", "NetworkPolicy");
+const POLICY: ManifestKind =
+    ManifestKind { version: "networking.k8s.io/v1", kind: "NetworkPolicy" };
 
 /// Returns the policies.
 pub(super) fn policies(settings: &ManifestSettings) -> Vec<Value> {
@@ -19,7 +20,7 @@ pub(super) fn policies(settings: &ManifestSettings) -> Vec<Value> {
     let bus = match &settings.other_bus {
         None => {
             let from = json!([{ "podSelector": members(settings) }]);
-            let mut policy = object(settings, KIND, &format!("{}-nats", settings.name), BUS);
+            let mut policy = object(settings, POLICY, &format!("{}-nats", settings.name), BUS);
             policy["spec"] = json!({
                 "egress": [],
                 "ingress": [{ "from": from, "ports": port(BUS_PORT) }],
@@ -49,7 +50,7 @@ pub(super) fn policies(settings: &ManifestSettings) -> Vec<Value> {
         PermittedTargets::Listed(listed) => listed.iter().map(egress).collect(),
     };
     let egress: Vec<Value> = [bus, names].into_iter().chain(targets).collect();
-    let mut policy = object(settings, KIND, &format!("{}-load", settings.name), "load");
+    let mut policy = object(settings, POLICY, &format!("{}-load", settings.name), "load");
     policy["spec"] = json!({
         "egress": egress,
         "ingress": [],
@@ -69,7 +70,7 @@ fn coordinator(settings: &ManifestSettings) -> Option<Value> {
         return None;
     }
     let name = format!("{}-coordinator", settings.name);
-    let mut policy = object(settings, KIND, &name, COORDINATOR);
+    let mut policy = object(settings, POLICY, &name, COORDINATOR);
     let ingress = metrics_port.map(|port| json!({ "ports": [ports(&(port..=port))] }));
     policy["spec"] = json!({
         "egress": further.iter().map(egress).collect::<Vec<_>>(),

@@ -4,12 +4,14 @@
 use serde_json::{Value, json};
 
 use super::fleet_files::{FileTexts, FleetFiles};
-use super::objects::{AGENT, BUS, COORDINATOR, IDENTITY_PLACE, object};
+use super::objects::{AGENT, BUS, COORDINATOR, IDENTITY_PLACE, ManifestKind, object};
 use super::settings::{ManifestSettings, PodWord};
 
 /// Most agents of one secret, which may have 1 MiB, and 256 KiB if `kubectl apply` keeps its text
 /// as an annotation.
 const AGENTS_MAX: usize = 50;
+
+const SECRET: ManifestKind = ManifestKind { version: "v1", kind: "Secret" };
 
 /// The file mode of keys. With the pod's group it is the mode that Kubernetes gives a secret.
 const MODE: u32 = 0o440;
@@ -20,7 +22,7 @@ pub(super) const IDENTITY: &str = "identity";
 /// Returns the secrets of all roles.
 pub(super) fn secrets(settings: &ManifestSettings, files: &FleetFiles) -> Vec<Value> {
     let secret = |name: &str, component: &str, text: Value| {
-        let mut secret = object(settings, ("v1", "Secret"), name, component);
+        let mut secret = object(settings, SECRET, name, component);
         secret["stringData"] = text;
         secret["type"] = json!("Opaque");
         secret

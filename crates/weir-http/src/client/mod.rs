@@ -401,7 +401,7 @@ impl Http1 {
         if let Some(known) = &mut known
             && let Some((head_bytes, meaning)) = known.find(bytes)
         {
-            if let Some(used) = self.alike(known, (head_bytes, meaning), bytes, events) {
+            if let Some(used) = self.alike(known, head_bytes, meaning, bytes, events) {
                 return Ok(used);
             }
             let body_bytes = (bytes.len() - head_bytes) as u64;
@@ -426,7 +426,8 @@ impl Http1 {
     fn alike(
         &mut self,
         known: &HeadCache,
-        (head_bytes, head): (usize, HeadSemantics),
+        head_bytes: usize,
+        head: HeadSemantics,
         bytes: &[u8],
         events: &mut Vec<ResponseEvent>,
     ) -> Option<usize> {

@@ -204,7 +204,8 @@ impl H2Link {
     /// the stream ends with `rest`.
     pub(crate) fn push_data(
         &mut self,
-        (stream, window): (u32, &mut SendWindow),
+        stream: u32,
+        window: &mut SendWindow,
         rest: &[u8],
         is_end: bool,
         out: &mut Vec<u8>,

@@ -197,7 +197,7 @@ impl Multiplexed for WsClient {
         let read = reader.read(frames, |event| match event {
             WsEvent::Message { content, .. } => {
                 let first_ns = std::mem::replace(&mut first_ns, now_ns);
-                session.receive_message(content, (first_ns, now_ns), events);
+                session.receive_message(content, first_ns, now_ns, events);
             }
             WsEvent::Ping(content) => session.receive_ping(content),
             WsEvent::Pong(_) => {}
@@ -338,11 +338,12 @@ impl WsSession {
         push_frame(out, opcode, true, Some(masks.next_mask()), content);
     }
 
-    /// Matches a message that began to arrive at `first_ns`.
+    /// Matches a message that began to arrive at `first_ns` and was read at `now_ns`.
     fn receive_message(
         &mut self,
         content: &[u8],
-        (first_ns, now_ns): (u64, u64),
+        first_ns: u64,
+        now_ns: u64,
         events: &mut Vec<StreamEvent>,
     ) {
         if self.options.keeps_messages {

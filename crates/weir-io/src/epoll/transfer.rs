@@ -58,7 +58,7 @@ impl Epoll {
                 }
                 let filled = Filled { buffer: 0, start: 0, len };
                 if is_stamped {
-                    return self.core.received_stamped(index, (filled, stamp), None);
+                    return self.core.received_stamped(index, filled, stamp, None);
                 }
                 let received = RawEventKind::Received { bytes: filled, rx_at: None };
                 let kind = if skips { RawEventKind::Discarded(read as u64) } else { received };

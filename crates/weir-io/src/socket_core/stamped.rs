@@ -33,11 +33,12 @@ impl<C: Default> SocketCore<C> {
     }
 
     /// Queues the transmissions so far and the bytes received as events, and returns the first. The
-    /// bytes were received at `at`, or just now.
+    /// bytes arrived with `stamp` and were received at `at`, or just now.
     pub(crate) fn received_stamped(
         &mut self,
         index: u32,
-        received: (Filled, Option<WallTime>),
+        bytes: Filled,
+        stamp: Option<WallTime>,
         at: Option<Nanos>,
     ) -> Option<RawEvent> {
         let state = &self.conns[index as usize];
@@ -46,7 +47,7 @@ impl<C: Default> SocketCore<C> {
         stamps.collect(state.fd.as_ref()?);
         let now = self.wall.look();
         let at = at.unwrap_or(now);
-        stamps.report(&self.wall, at, received, |kind| {
+        stamps.report(&self.wall, at, bytes, stamp, |kind| {
             self.parked.push_back(RawEvent { conn: ConnId(index), generation, at, kind });
         });
         self.parked.pop_front()

@@ -45,7 +45,7 @@ impl Uring {
             self.receive_on(token.index);
         }
         let filled = Filled { buffer, start: HEAD_BYTES as u32, len };
-        self.core.received_stamped(token.index, (filled, stamp), Some(self.collected_at))
+        self.core.received_stamped(token.index, filled, stamp, Some(self.collected_at))
     }
 }
 

@@ -3,7 +3,7 @@
 //! its limit.
 
 use serde::{Deserialize, Serialize};
-use weir_stats::{mean_interval, ratio_interval};
+use weir_stats::{ValueInterval, mean_interval, ratio_interval};
 
 use super::RatioEstimate;
 use super::intervals::{Intervals, Selection};
@@ -51,9 +51,11 @@ pub struct ProofPair {
 }
 
 impl ProveClientSection {
-    /// Compares the runs of the pairs, each with a window of `window_ns`.
+    /// Compares the runs of the pairs, with so many threads and with more, each with a window of
+    /// `window_ns`.
     pub fn of(
-        (threads, more_threads): (u32, u32),
+        threads: u32,
+        more_threads: u32,
         window_ns: u64,
         pairs: &[ProofPair],
     ) -> ProveClientSection {
@@ -61,7 +63,7 @@ impl ProveClientSection {
             ThreadRuns::of(pairs.iter().map(|pair| &pair.as_many)),
             ThreadRuns::of(pairs.iter().map(|pair| &pair.more)),
         ];
-        let ratio = |of: fn(&ThreadRuns) -> Option<ValueWithEnds>| {
+        let ratio = |of: fn(&ThreadRuns) -> Option<ValueInterval>| {
             let [as_many, more] = &sides;
             let ratio = ratio_interval(of(more)?, of(as_many)?)?;
             Some(RatioEstimate { ratio: ratio.value, low: ratio.low, high: ratio.high })
@@ -94,9 +96,6 @@ impl ProveClientSection {
     }
 }
 
-/// An estimate: lower end, value, upper end.
-type ValueWithEnds = (f64, f64, f64);
-
 /// All runs with the same number of threads.
 struct ThreadRuns {
     times: ByOutcome,
@@ -113,19 +112,23 @@ impl ThreadRuns {
         side
     }
 
-    fn throughput(&self) -> Option<ValueWithEnds> {
+    fn throughput(&self) -> Option<ValueInterval> {
         let rate =
             |slice: &Slice| slice.completed as f64 / (slice.end_ns - slice.start_ns).max(1) as f64;
         let rates: Vec<f64> = self.slices.iter().map(rate).collect();
         let mean = mean_interval(&rates, CONFIDENCE)?;
-        Some((mean.mean - mean.half_width, mean.mean, mean.mean + mean.half_width))
+        Some(ValueInterval {
+            low: mean.mean - mean.half_width,
+            value: mean.mean,
+            high: mean.mean + mean.half_width,
+        })
     }
 
-    fn p99(&self) -> Option<ValueWithEnds> {
-        let ns = p99(&self.times)? as f64;
+    fn p99(&self) -> Option<ValueInterval> {
+        let value = p99(&self.times)? as f64;
         let intervals = Intervals::of_slices(&self.times, &self.slices, Selection::All, 0.0);
         let ends = intervals.of(99.0)?.ends?;
-        Some((ends.low_ns as f64, ns, ends.high_ns? as f64))
+        Some(ValueInterval { low: ends.low_ns as f64, value, high: ends.high_ns? as f64 })
     }
 }
 
@@ -181,7 +184,7 @@ mod tests {
     fn proof(pairs: &[(Measurements, Measurements)]) -> ProveClientSection {
         let pairs = pairs.iter().cloned();
         let pairs: Vec<_> = pairs.map(|(as_many, more)| ProofPair { as_many, more }).collect();
-        ProveClientSection::of((2, 3), 3_000 * MS, &pairs)
+        ProveClientSection::of(2, 3, 3_000 * MS, &pairs)
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! measure the server without the client's queues (METHOD 1.9, `probe-thread`).
 
 use serde::{Deserialize, Serialize};
+use weir_stats::{ValueInterval, ratio_interval};
 
 use super::SliceEntry;
 use super::intervals::{Intervals, Selection};
@@ -64,12 +65,14 @@ impl WitnessSection {
     pub(super) fn of(witness: &Measurements, main: &Measurements) -> WitnessSection {
         let p50 = median(witness);
         let main_p50 = median(main);
-        let plain = |estimate: TimeEstimate| {
-            (estimate.low_ns as f64, estimate.ns as f64, estimate.high_ns as f64)
+        let plain = |estimate: TimeEstimate| ValueInterval {
+            low: estimate.low_ns as f64,
+            value: estimate.ns as f64,
+            high: estimate.high_ns as f64,
         };
         let ratio = main_p50
             .zip(p50)
-            .and_then(|(main, witness)| weir_stats::ratio_interval(plain(main), plain(witness)));
+            .and_then(|(main, witness)| ratio_interval(plain(main), plain(witness)));
         WitnessSection {
             connections: witness.connections.requested,
             sent: witness.sent.total(),

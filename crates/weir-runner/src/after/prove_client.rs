@@ -77,17 +77,18 @@ pub(crate) fn is_provable(spec: &RunSpec, plan: &Plan) -> Result<()> {
 /// # Errors
 /// When the machine fails under one of them.
 pub(crate) fn prove(job: &Job, interrupts: &Interrupts) -> Result<Option<ProveClientSection>> {
-    let threads = (job.plan.threads, job.plan.threads + 1);
+    let threads = job.plan.threads;
+    let more_threads = threads + 1;
     let window_ns = (job.plan.load.length_ns().unwrap_or_default() / SHARE).max(1);
     let mut pairs = Vec::new();
     let mut dropped = 0;
     for _ in 0..PAIRS {
         let mut run = |threads| shortly(job, threads, window_ns, &mut dropped, interrupts);
-        let Some(as_many) = run(threads.0)? else { return Ok(None) };
-        let Some(more) = run(threads.1)? else { return Ok(None) };
+        let Some(as_many) = run(threads)? else { return Ok(None) };
+        let Some(more) = run(more_threads)? else { return Ok(None) };
         pairs.push(ProofPair { as_many, more });
     }
-    let mut section = ProveClientSection::of(threads, window_ns, &pairs);
+    let mut section = ProveClientSection::of(threads, more_threads, window_ns, &pairs);
     section.sent += dropped;
     Ok(Some(section))
 }

@@ -286,7 +286,8 @@ impl List {
         &self,
         spec: &RunSpec,
         url: &Url,
-        (headers, calls): (&[(String, String)], Option<&GrpcCalls>),
+        headers: &[(String, String)],
+        calls: Option<&GrpcCalls>,
         body: Option<&[u8]>,
         mut expectations: ExpectationParser,
     ) -> Result<PreparedList> {
@@ -302,10 +303,9 @@ impl List {
         };
         let mut names = Names::new(groups(list)?);
         let prepared = self.prepare_rows(&common, &mut names, &mut expectations)?;
-        let Some(first) = prepared.first else {
+        let Some((method, request, index)) = prepared.first else {
             bail!("no request of the list is of the origin {}", url.origin());
         };
-        let (method, request, index) = first;
         let requests = prepared.requests;
         let name = requests[usize::from(index)].name;
         let (sequence, list_order) = self.sequence(spec, &prepared.weights)?;

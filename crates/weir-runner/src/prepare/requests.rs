@@ -101,7 +101,7 @@ impl RequestSet {
         let body = body.map(|body| content(spec, &body)).transpose()?;
         let (body, inputs) = body.unzip();
         let mut inputs = inputs.unwrap_or_default();
-        let list = list.prepare(spec, url, (&headers, calls), body.as_deref(), expectations)?;
+        let list = list.prepare(spec, url, &headers, calls, body.as_deref(), expectations)?;
         inputs.extend(list.inputs.iter().cloned());
         let (method, request) = list.first.clone();
         Ok(Planned {

@@ -126,7 +126,7 @@ fn watch_window(
         let woken_at = beats.next(window);
         let Some((t0, t1)) = window() else { break };
         if let Some(trips) = &mut trips {
-            trips.beat(woken_at, (t0, t1));
+            trips.beat(woken_at, t0, t1);
         }
         let ends = beats.end.has_come() || woken_at >= t1;
         if ends || beat.is_multiple_of(BEATS_PER_SAMPLE) {

@@ -115,7 +115,7 @@ pub(crate) fn carry_out(
         let abort = &mut abort;
         let follow = move || {
             let stop = || control.stop(clock.now());
-            follow(&job.plan, &receiver, observer, (abort, interrupts, &stop));
+            follow(&job.plan, &receiver, observer, abort, interrupts, &stop);
         };
         let watcher = builder.spawn_scoped(scope, follow).map_err(NoThread)?;
         let finished = weir_engine::run(job, clock, control, Some(&sender), states);
@@ -158,7 +158,9 @@ fn follow(
     plan: &Plan,
     messages: &Receiver<LiveMessage>,
     observer: &mut dyn Observer,
-    (abort, interrupts, stop): (&mut AbortWatch, &Interrupts, &dyn Fn()),
+    abort: &mut AbortWatch,
+    interrupts: &Interrupts,
+    stop: &dyn Fn(),
 ) {
     let _usual = weir_sys::lower_priority();
     // In a closed loop workers may never rest, and the picture would stand still. A condition has

@@ -83,7 +83,7 @@ impl Processes {
         let before = [None].into_iter().chain(readings.iter().map(Some));
         let samples = before.zip(readings).map(|(before, now)| ProcessSample {
             at_s: at_s(now.0),
-            cpu: before.and_then(|before| cpu_between(before, now)),
+            cpu: before.and_then(|(at, before)| cpu_between(before, &now.1, now.0.since(*at))),
             resident_bytes: now.1.resident_bytes,
             descriptors: now.1.descriptors,
             threads: now.1.threads,
@@ -102,11 +102,11 @@ impl Processes {
     }
 }
 
-/// CPU time between two readings, in CPUs. A process that was not there before began at 0.
-fn cpu_between(before: &(Nanos, Reading), after: &(Nanos, Reading)) -> Option<f64> {
-    let span_ns = after.0.since(before.0);
-    let earlier = |pid| before.1.cpu_ns.get(pid).copied().unwrap_or(0);
-    let spent = after.1.cpu_ns.iter().map(|(pid, ns)| ns.saturating_sub(earlier(pid)));
+/// CPU time between two readings, `span_ns` apart, in CPUs. A process that was not there before
+/// began at 0.
+fn cpu_between(before: &Reading, after: &Reading, span_ns: u64) -> Option<f64> {
+    let earlier = |pid| before.cpu_ns.get(pid).copied().unwrap_or(0);
+    let spent = after.cpu_ns.iter().map(|(pid, ns)| ns.saturating_sub(earlier(pid)));
     (span_ns > 0).then(|| spent.sum::<u64>() as f64 / span_ns as f64)
 }
 

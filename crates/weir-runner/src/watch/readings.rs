@@ -29,7 +29,8 @@ impl<T: Clone + Default> Readings<T> {
     pub(super) fn begin(
         &mut self,
         clock: Clock,
-        (source, remedy): (impl Display, &str),
+        source: impl Display,
+        remedy: &str,
         read: impl FnOnce() -> Result<T, String>,
     ) -> Result<()> {
         *self = Readings::default();

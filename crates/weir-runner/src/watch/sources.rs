@@ -152,25 +152,27 @@ impl Sources {
         }
         let limits = &self.limits;
         if let Some((page, readings)) = &mut self.nginx {
-            let source = (WATCH_NGINX, "give the URL of a location with stub_status");
-            readings.begin(clock, source, || read_nginx(page, &limits.for_page()))?;
+            let remedy = "give the URL of a location with stub_status";
+            let read = || read_nginx(page, &limits.for_page());
+            readings.begin(clock, WATCH_NGINX, remedy, read)?;
         }
         self.sent_before = self.sent_to_nginx();
         let limits = &self.limits;
         if let Some((page, readings)) = &mut self.prometheus {
-            let source = (WATCH_PROMETHEUS, "give the URL of a page with the metric");
+            let remedy = "give the URL of a page with the metric";
             let read = || read_metrics(page, &self.selectors, &limits.for_page());
-            readings.begin(clock, source, read)?;
+            readings.begin(clock, WATCH_PROMETHEUS, remedy, read)?;
         }
         for (processes, readings) in &mut self.processes {
             let source = format!("{WATCH_PID} {}", processes.name);
-            let source = (source, "start the server, or give its number");
-            readings.begin(clock, source, || processes.read())?;
+            let remedy = "start the server, or give its number";
+            readings.begin(clock, source, remedy, || processes.read())?;
         }
         for (command, readings) in &mut self.commands {
             let source = format!("{WATCH_COMMAND} {command:?}");
-            let source = (source, "print a number, or name=value pairs");
-            readings.begin(clock, source, || command::call(command, &limits.for_command()))?;
+            let remedy = "print a number, or name=value pairs";
+            let read = || command::call(command, &limits.for_command());
+            readings.begin(clock, source, remedy, read)?;
         }
         Ok(())
     }
@@ -210,7 +212,8 @@ impl Sources {
     /// to seconds from t0.
     pub(super) fn finish(
         mut self,
-        (clock, ended_at): (Clock, Instant),
+        clock: Clock,
+        ended_at: Instant,
         load: Option<&ServerLoad>,
         at_s: &impl Fn(Nanos) -> f64,
         window_s: f64,

@@ -56,7 +56,8 @@ impl Sockets<'_> {
         conn: ConnId,
         request: &ServedRequest,
         key: &UpgradeKey,
-        (routed, delay): (Option<Routed>, Delay),
+        routed: Option<Routed>,
+        delay: Delay,
         at: Nanos,
     ) {
         let shared = Arc::clone(self.shared);
@@ -105,7 +106,7 @@ impl Sockets<'_> {
         });
         add(&self.accounts.counters().ws_pongs, pongs);
         for (opcode, content) in echoes {
-            self.take_message(conn, &mut socket, (opcode, content), at);
+            self.take_message(conn, &mut socket, opcode, content, at);
         }
         let has_ended = socket.server.is_closed() || read.is_err();
         self.put(conn, socket);
@@ -123,7 +124,8 @@ impl Sockets<'_> {
         &mut self,
         conn: ConnId,
         socket: &mut WebSocket,
-        (opcode, content): (Opcode, Vec<u8>),
+        opcode: Opcode,
+        content: Vec<u8>,
         at: Nanos,
     ) {
         let behaviour = &self.shared.behaviour;

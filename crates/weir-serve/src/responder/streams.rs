@@ -151,7 +151,7 @@ impl Responder {
             let head = &mut self.stream_head;
             let shared = &self.shared;
             let is_ok = call.is_ok();
-            let has_message = push_call(http2, head, shared, (response, call), part, now);
+            let has_message = push_call(http2, head, shared, response, call, part, now);
             let status = (!is_ok || part.is_last()).then_some(call.status);
             self.accounts.sent_call(status, has_message.into());
             if !is_ok {
@@ -261,7 +261,8 @@ fn push_call(
     http2: &mut Http2,
     head: &mut StreamHead,
     shared: &Shared,
-    (response, call): (&Response, &CallReply),
+    response: &Response,
+    call: &CallReply,
     part: Part,
     now: Nanos,
 ) -> bool {

@@ -2,8 +2,9 @@
 //! from `lab/src/statistics/intervals.py`.
 
 use weir_stats::{
-    SliceTail, SweepPoint, binomial_at_most, fit_usl, mean_interval, normal_quantile, paired_at,
-    percentile_interval, ratio_interval, regression, share_interval, t_quantile, unpaired,
+    SliceTail, SweepPoint, ValueInterval, binomial_at_most, fit_usl, mean_interval,
+    normal_quantile, paired_at, percentile_interval, ratio_interval, regression, share_interval,
+    t_quantile, unpaired,
 };
 
 /// Rounding of sums, and of quantiles.
@@ -73,7 +74,10 @@ impl Line {
                 (vec![found.low_p, found.high_p.expect("an end")], expected, tolerance)
             }
             ("ratio", []) => {
-                let of = |group: &[f64]| (group[0], group[1], group[2]);
+                let of = |group: &[f64]| {
+                    let [low, value, high] = [group[0], group[1], group[2]];
+                    ValueInterval { low, value, high }
+                };
                 let found = ratio_interval(of(&groups[0]), of(&groups[1])).expect("a ratio");
                 exact(vec![found.low, found.value, found.high])
             }

@@ -127,15 +127,15 @@ fn alike(document: &Document) -> Option<Rule> {
 }
 
 /// Returns the grade and its reason, or the worst part's if that part is worse.
-pub(crate) fn worst(document: &Document, own: (Grade, String)) -> (Grade, String) {
+pub(crate) fn worst(document: &Document, grade: Grade, reason: String) -> (Grade, String) {
     // The first of those that are equally bad.
     let worst = document.parts.iter().rev().max_by_key(|section| section.verdict.grade);
-    match worst.filter(|section| section.verdict.grade > own.0) {
+    match worst.filter(|section| section.verdict.grade > grade) {
         Some(section) => {
             let PartSection { part, verdict, .. } = section;
             let part = document.part_in_words(part.index());
             (verdict.grade, format!("{part}: {}", verdict.reason))
         }
-        None => own,
+        None => (grade, reason),
     }
 }

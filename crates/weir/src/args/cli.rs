@@ -177,10 +177,10 @@ impl Command {
     fn check(&self) -> Result<(), clap::Error> {
         match self {
             Command::Rerun(args) => args.result.check(),
-            Command::Resume(args) => check_rows(args.trials.raw.as_deref(), &args.output),
+            Command::Resume(args) => check_rows(args.others.trials.raw.as_deref(), &args.output),
             Command::Study(command) => {
-                let StudyFlags { trials, output, .. } = command.flags();
-                check_rows(trials.raw.as_deref(), output)
+                let StudyFlags { others, output, .. } = command.flags();
+                check_rows(others.trials.raw.as_deref(), output)
             }
             _ => Ok(()),
         }

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use weir_report::{Exporter, TextOptions, exporters};
-use weir_result::document::Grade;
+use weir_report::{Exporter, exporters};
 use weir_verdict::Assertion;
 
 use super::PrintForm;
-use super::choices::{STRICT, one_of};
+use super::result::GradeArgs;
 use super::values::{confidence, output};
 use crate::output::{Export, Output, Outputs, all_exports};
 
@@ -21,19 +20,9 @@ pub(crate) struct ReportArgs {
     /// Print the full latency distribution
     #[arg(short = 'L', long)]
     pub(crate) latency: bool,
-    /// Print every rule of the verdict with its value and limit
-    #[arg(long)]
-    pub(crate) rules: bool,
-    /// Hide the grade and the findings; bounds stay
-    #[arg(long, conflicts_with = "rules")]
-    pub(crate) no_verdict: bool,
-    /// Exit with 3 unless the grade is clean; =bounded: unless it is clean or bounded
-    #[arg(long, value_parser = one_of(STRICT), num_args = 0..=1, require_equals = true,
-          default_missing_value = "clean", value_name = "clean|bounded")]
-    pub(crate) strict: Option<Grade>,
-    /// Print all findings, connect, TLS and first-byte times, the machine and the threads
-    #[arg(long)]
-    pub(crate) verbose: bool,
+    /// The grade.
+    #[command(flatten)]
+    pub(crate) grade: GradeArgs,
     #[arg(long, value_parser = Exporter::named, default_value = exporters::TEXT.name,
           value_name = "FORMAT", help = exporters::HELP)]
     pub(crate) format: Exporter,
@@ -68,9 +57,7 @@ impl ReportArgs {
 
     /// The form in which the document is printed.
     pub(crate) fn form(&self) -> PrintForm {
-        let ReportArgs { latency: spectrum, rules, verbose, .. } = *self;
-        let verdict = !self.no_verdict;
-        let options = TextOptions { spectrum, verdict, rules, verbose, ..TextOptions::default() };
+        let options = self.grade.options(self.latency);
         PrintForm { format: self.output.format(self.format), options }
     }
 }

@@ -47,6 +47,14 @@ pub(crate) struct VerdictArgs {
     /// failed assertions and findings as annotations
     #[arg(long)]
     pub(crate) github: bool,
+    /// The grade.
+    #[command(flatten)]
+    pub(crate) grade: GradeArgs,
+}
+
+/// The flags of the grade, and of what is printed with it.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct GradeArgs {
     /// Print every rule of the verdict with its value and limit
     #[arg(long)]
     rules: bool,
@@ -107,6 +115,16 @@ pub(crate) struct SaveArgs {
     pub(crate) history: Option<PathBuf>,
 }
 
+impl GradeArgs {
+    /// Options of a report that is not for a terminal, with the full latency distribution or
+    /// without.
+    pub(crate) fn options(self, spectrum: bool) -> TextOptions {
+        let GradeArgs { rules, no_verdict, verbose, .. } = self;
+        let verdict = !no_verdict;
+        TextOptions { spectrum, verdict, rules, verbose, ..TextOptions::default() }
+    }
+}
+
 impl ResultArgs {
     /// The files of `--output` for the document, and standard output if that is one of them.
     pub(crate) fn document_places(&self) -> impl Iterator<Item = &Path> {
@@ -132,10 +150,7 @@ impl ResultArgs {
 
     /// The form in which the document is printed.
     pub(crate) fn form(&self) -> PrintForm {
-        let VerdictArgs { no_verdict, rules, verbose, .. } = self.verdict;
-        let spectrum = self.output.latency;
-        let verdict = !no_verdict;
-        let options = TextOptions { spectrum, verdict, rules, verbose, ..TextOptions::default() };
+        let options = self.verdict.grade.options(self.output.latency);
         PrintForm { format: self.output.files.format(self.output.format), options }
     }
 

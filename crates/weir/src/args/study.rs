@@ -76,6 +76,14 @@ pub(crate) struct StudyFlags {
     /// every request; repeatable
     #[arg(short, long, value_name = "FILE", value_parser = output(Output::of_study))]
     pub(crate) output: Vec<Output>,
+    /// Further outputs, and each trial by itself.
+    #[command(flatten)]
+    pub(crate) others: StudyOutputArgs,
+}
+
+/// Outputs of a study beside its document, and its trials by themselves.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StudyOutputArgs {
     /// Replace an unfinished study in the file of -o
     #[arg(long)]
     pub(crate) force: bool,
@@ -400,9 +408,9 @@ pub(crate) struct ResumeArgs {
     /// trials; repeatable
     #[arg(short, long, value_name = "NEW", value_parser = output(Output::of_study))]
     pub(crate) output: Vec<Output>,
-    /// Replace an unfinished study in the file of -o
-    #[arg(long)]
-    pub(crate) force: bool,
+    /// Further outputs, and each trial by itself.
+    #[command(flatten)]
+    pub(crate) others: StudyOutputArgs,
     /// Redacted values.
     #[command(flatten)]
     pub(crate) secrets: Secrets,
@@ -419,24 +427,6 @@ pub(crate) struct ResumeArgs {
     /// with 3 in both cases
     #[arg(long, value_enum, value_name = "slower|undecided")]
     pub(crate) fail_on: Option<FailOn>,
-    /// Each further trial by itself.
-    #[command(flatten)]
-    pub(crate) trials: TrialArgs,
-    /// Format of standard output
-    #[arg(long, value_parser = Exporter::named_of_findings, default_value = exporters::TEXT.name,
-          value_name = FORMATS)]
-    pub(crate) format: Exporter,
-    /// Write the result to a file in another format at the end: html=study.html, csv=trials.csv;
-    /// repeatable
-    #[arg(long = "export", value_name = "FORMAT=FILE", value_parser = Export::parse_of_findings)]
-    pub(crate) exports: Vec<Export>,
-    /// In GitHub Actions: append the report to the step's summary ($GITHUB_STEP_SUMMARY), and print
-    /// the result as an annotation
-    #[arg(long)]
-    pub(crate) github: bool,
-    /// Print no progress and no report
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }
 
 /// Hooks of a recorded study, given again.

@@ -49,9 +49,9 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         .map_err(Error::msg)?;
     exports.write(&document, &args.form().options)?;
     print(&document, &args.form())?;
-    publish(&summary, &document, &args.form(), args.strict)?;
-    print_failure(&document, args.strict);
-    Ok(exit::of_document(&document, args.strict))
+    publish(&summary, &document, &args.form(), args.grade.strict)?;
+    print_failure(&document, args.grade.strict);
+    Ok(exit::of_document(&document, args.grade.strict))
 }
 
 /// Returns the study in a file, if it is no document of a run.
@@ -61,7 +61,7 @@ fn study_in(file: &Path) -> Option<Study> {
 
 /// Prints the report of a study.
 fn report_study(args: &ReportArgs, study: &Study, files: ExportFiles) -> Result<ExitCode> {
-    if !args.assertions.is_empty() || args.strict.is_some() {
+    if !args.assertions.is_empty() || args.grade.strict.is_some() {
         bail!("--assert and --strict judge a run, and the file is a study");
     }
     let summary = StepSummary::of(args.github)?;

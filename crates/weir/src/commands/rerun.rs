@@ -54,8 +54,8 @@ pub(crate) fn rerun(args: &RerunArgs) -> Result<ExitCode> {
         prepared.add_note(Note::new("rerun_changed", text));
     }
     let interrupts = SignalState::await_signals()?;
-    let here = (prepared, run::RowsPlace::Here);
-    run::carry_out(&args.result, here, &interrupts, &summary, &mut observers)
+    let here = run::RowsPlace::Here;
+    run::carry_out(&args.result, prepared, here, &interrupts, &summary, &mut observers)
 }
 
 /// Reads the document of a whole run.

@@ -11,7 +11,6 @@ use weir_runner::{REDACTED, Runner};
 
 use super::study::{self, StudySettings, consent};
 use super::{recorded, secrets};
-use crate::args::result::rows;
 use crate::args::study::{Consent, ResumeArgs};
 use crate::github::StepSummary;
 use crate::live::Progress;
@@ -25,28 +24,20 @@ use crate::terminal::{self, shown};
 /// When the study cannot be read, or its runs would be others.
 pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
     // Before the target is reached.
-    StepSummary::of(args.github)?;
+    StepSummary::of(args.others.github)?;
     let mut study = load(&args.file)?;
     let new = args.output.documents().next();
     let settings = StudySettings {
         output: new.or(Some(&args.file)),
         resumed: Some(&args.file),
-        force: args.force,
-        exports: all_exports(&args.exports, args.output.at_end(), None),
-        format: args.output.format(args.format),
-        quiet: args.quiet,
-        github: args.github,
-        settles: !args.no_settle,
-        trials: &args.trials,
-        rows: rows(args.trials.raw.as_deref(), &args.output),
-        fail_on: args.fail_on,
+        ..args.others.settings(&args.output, !args.no_settle, args.fail_on)
     };
     if !study.is_resumable() {
         terminal::eprint_line(format_args!("note: {} is complete", shown(&args.file)));
         // FILE is whole, and the others get all of it.
         let others = args.output.all_exports();
         let others = others.filter(|export| !is_same_file(&export.path, &args.file));
-        let exports = all_exports(&args.exports, others, None);
+        let exports = all_exports(&args.others.exports, others, None);
         return study::report(&study, StudySettings { exports, ..settings });
     }
     check_commands(&study, args)?;
@@ -64,7 +55,7 @@ pub(crate) fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         check(&study, index, &variant, &args.consent)?;
         variants.push(variant);
     }
-    if redacted > 1 && !args.quiet {
+    if redacted > 1 && !args.others.quiet {
         terminal::eprint_line(
             "note: all variants get the same values in the place of redacted ones",
         );
@@ -123,7 +114,7 @@ fn check_commands(study: &Study, args: &ResumeArgs) -> Result<()> {
         after: again(&args.hooks.after, &study.hooks.after),
         ..Hooks::default()
     };
-    consent::check(&args.file, &named, &args.consent, &hooks, args.quiet)
+    consent::check(&args.file, &named, &args.consent, &hooks, args.others.quiet)
 }
 
 /// Returns the command of a hook, which is given again if it is redacted.

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         Some(_) => RowsPlace::Agents,
         None => RowsPlace::Here,
     };
-    carry_out(&args.result, (prepared, place), &interrupts, &summary, &mut observers)
+    carry_out(&args.result, prepared, place, &interrupts, &summary, &mut observers)
 }
 
 /// Says what `--print-plan` leaves out of the flags of the result, so that a whole command line can
@@ -147,7 +147,8 @@ pub(crate) enum RowsPlace {
 /// When the machine fails before anything was measured, or a result cannot be written.
 pub(crate) fn carry_out(
     args: &ResultArgs,
-    (prepared, rows_place): (Box<dyn PreparedRun>, RowsPlace),
+    prepared: Box<dyn PreparedRun>,
+    rows_place: RowsPlace,
     interrupts: &SignalState,
     summary: &StepSummary,
     observers: &mut Observers,
@@ -160,7 +161,7 @@ pub(crate) fn carry_out(
     let finished = prepared.run(&interrupts.runs, raw.as_mut(), &mut observers.all)?;
     let rows = raw.map_or(Ok(()), RawOutput::finish);
     let lines = observers.lines.as_ref();
-    let code = report(args, (finished, rows), files, (summary, saving.as_ref(), lines));
+    let code = report(args, finished, rows, files, summary, saving.as_ref(), lines);
     if code.is_ok() {
         observers.await_scrapers(interrupts);
     }
@@ -170,12 +171,15 @@ pub(crate) fn carry_out(
 /// Reports a run: writes its files, prints it, saves it, and calls the `done()` of its script.
 fn report(
     args: &ResultArgs,
-    (mut finished, rows): (Finished, io::Result<()>),
+    mut finished: Finished,
+    rows: io::Result<()>,
     files: Files,
-    (summary, saving, lines): (&StepSummary, Option<&Saving>, Option<&Lines>),
+    summary: &StepSummary,
+    saving: Option<&Saving>,
+    lines: Option<&Lines>,
 ) -> Result<ExitCode> {
     let verdict = &args.verdict;
-    let strict = args.verdict.strict;
+    let strict = args.verdict.grade.strict;
     finished.document.assertions =
         judged(&verdict.assertions, verdict.assert_confidence, &finished.document);
     // Files first, because standard output may be closed, or nothing may read it.

@@ -48,7 +48,7 @@ pub(super) fn request(totals: &Totals, instance: &str, now: SystemTime) -> Optio
 fn metrics(totals: &Totals, plan: &Plan, times: &PointTimes) -> Vec<Value> {
     let counter = |count| sum(vec![times.count(count)], true);
     let state = |count| sum(vec![times.count(count)], false);
-    let gauge = |value| ("gauge", json!({ "dataPoints": [times.at_now(value)] }));
+    let gauge = |value| MetricData::of("gauge", json!({ "dataPoints": [times.at_now(value)] }));
     let frame = &totals.frames.latest;
     let backlog = state(frame.backlog);
     let open = state(frame.open_connections);
@@ -57,7 +57,7 @@ fn metrics(totals: &Totals, plan: &Plan, times: &PointTimes) -> Vec<Value> {
     let failures = sum(failures(totals, times), true);
     let received = "Bytes received, heads included";
     let duration = "Time from the planned send to the response, in a closed loop from the send";
-    let times_taken = ("histogram", cumulative(vec![times.histogram(&totals.latency)]));
+    let times_taken = histogram(vec![times.histogram(&totals.latency)]);
     let phase = "1 for the present phase of the run, else 0";
     let planned = gauge(json!({ "asInt": plan.own_connections().to_string() }));
     let mut metrics = vec![
@@ -87,8 +87,20 @@ fn metrics(totals: &Totals, plan: &Plan, times: &PointTimes) -> Vec<Value> {
     metrics
 }
 
-fn metric(name: &str, unit: &str, help: &str, (kind, data): (&str, Value)) -> Value {
-    json!({ "name": name, "unit": unit, "description": help, kind: data })
+/// The points of a metric, with the name of its kind.
+struct MetricData {
+    kind: &'static str,
+    points: Value,
+}
+
+impl MetricData {
+    fn of(kind: &'static str, points: Value) -> MetricData {
+        MetricData { kind, points }
+    }
+}
+
+fn metric(name: &str, unit: &str, help: &str, data: MetricData) -> Value {
+    json!({ "name": name, "unit": unit, "description": help, data.kind: data.points })
 }
 
 /// Figures of the client itself, as far as they are known: name, unit, help and value.
@@ -128,12 +140,7 @@ fn names(totals: &Totals, times: &PointTimes) -> Vec<Value> {
     vec![
         metric("weir.name.responses", "{response}", help, sum(responses.collect(), true)),
         metric("weir.name.requests.failed", "{request}", failures, sum(failed.collect(), true)),
-        metric(
-            "weir.name.response.duration",
-            "s",
-            duration,
-            ("histogram", cumulative(taken.collect())),
-        ),
+        metric("weir.name.response.duration", "s", duration, histogram(taken.collect())),
     ]
 }
 
@@ -152,10 +159,14 @@ fn phases(totals: &Totals, times: &PointTimes) -> Vec<Value> {
 
 /// The kind and the data of counts. Those that are monotonic only grow, others are of the present
 /// state.
-fn sum(points: Vec<Value>, is_monotonic: bool) -> (&'static str, Value) {
+fn sum(points: Vec<Value>, is_monotonic: bool) -> MetricData {
     let mut sum = cumulative(points);
     sum["isMonotonic"] = is_monotonic.into();
-    ("sum", sum)
+    MetricData::of("sum", sum)
+}
+
+fn histogram(points: Vec<Value>) -> MetricData {
+    MetricData::of("histogram", cumulative(points))
 }
 
 fn cumulative(points: Vec<Value>) -> Value {

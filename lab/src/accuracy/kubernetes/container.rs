@@ -36,7 +36,8 @@ impl Container {
         node: &str,
         spec: &Value,
         process: &SandboxProcess,
-        (log, begun): (&Path, &str),
+        log: &Path,
+        begun: &str,
     ) -> Result<Container> {
         let text = |name: &str| spec[name].as_str().unwrap_or_default().to_owned();
         let log = File::options().create(true).append(true).open(log)?;

@@ -185,9 +185,10 @@ impl Kubelets {
                     address: &node.address,
                     image: &self.image,
                 };
-                let files = (self.directory.as_path(), self.hosts.as_str());
+                let directory = &self.directory;
                 // The other pods go on.
-                if let Err(error) = step(&mut self.pods, &seen, &pod, files, &now) {
+                if let Err(error) = step(&mut self.pods, &seen, &pod, directory, &self.hosts, &now)
+                {
                     eprintln!("accuracy: pod {} failed: {error:#}", pod["metadata"]["name"]);
                 }
                 all.push((node, pod));
@@ -214,7 +215,8 @@ fn step(
     pods: &mut BTreeMap<String, PodRun>,
     node: &PodNode<'_>,
     pod: &Value,
-    (directory, hosts): (&Path, &str),
+    directory: &Path,
+    hosts: &str,
     now: &str,
 ) -> Result<()> {
     let text = |name: &str| pod["metadata"][name].as_str().unwrap_or_default();

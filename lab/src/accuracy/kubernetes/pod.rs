@@ -63,7 +63,7 @@ impl PodRun {
             Sandbox::name_hosts(&root, hosts)?;
             container::mount(&mut sandbox, spec, &process, &volumes)?;
             let log = log(&directory, name);
-            let container = Container::start(&sandbox, node.name, spec, &process, (&log, now))?;
+            let container = Container::start(&sandbox, node.name, spec, &process, &log, now)?;
             containers.push(PodContainer { container, sandbox, spec: spec.clone(), process });
         }
         let begun = now.to_owned();
@@ -116,7 +116,7 @@ impl PodRun {
             let log = log(&self.directory, &of.container.name);
             let restarts = of.container.restarts + 1;
             of.container =
-                Container::start(&of.sandbox, node.name, &of.spec, &of.process, (&log, now))?;
+                Container::start(&of.sandbox, node.name, &of.spec, &of.process, &log, now)?;
             of.container.restarts = restarts;
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! A row of the table: an event, and what it led to.
 
+use std::ops::Range;
+
 use anyhow::{Context, Result};
 
 use super::trial::{RATE_RPS, TroubleSeen, last_name};
@@ -82,13 +84,9 @@ impl Row {
         self.must(seen.is_above("Parts", "Target"), || "`Parts` is not above `Target`".to_owned());
     }
 
-    /// Requires a share of the load between two times after the event.
-    pub(super) fn must_have_rate(
-        &mut self,
-        seen: &TroubleSeen,
-        share: f64,
-        (from_s, to_s): (f64, f64),
-    ) {
+    /// Requires a share of the load in a span after the event.
+    pub(super) fn must_have_rate(&mut self, seen: &TroubleSeen, share: f64, span_s: Range<f64>) {
+        let Range { start: from_s, end: to_s } = span_s;
         let found = seen.rate_rps(from_s, to_s) / RATE_RPS;
         self.must((found - share).abs() < 0.02, || {
             format!("{found:.3} of the load from {from_s} to {to_s} s")

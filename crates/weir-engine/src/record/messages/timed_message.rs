@@ -18,11 +18,11 @@ pub(crate) struct TimedMessage {
 }
 
 impl TimedMessage {
-    /// Returns the span in which it arrived, after a read of everything up to `read_until`.
+    /// Returns its arrival, after a read of everything up to `read_until`.
     pub(super) fn arrival(&self, read_until: Nanos) -> Arrival {
         let latest = self.stamp.unwrap_or(self.at);
         let is_known = self.is_last && self.stamp.is_some();
         let earliest = if is_known { latest } else { read_until.min(latest) };
-        Arrival { earliest, latest }
+        Arrival { read_at: self.at, earliest, latest }
     }
 }

@@ -104,7 +104,7 @@ impl TokenRecorder {
         self.reasoning += u64::from(reasoning);
         self.cached += u64::from(usage.cached.unwrap_or(0));
         if let (2.., Some(gaps @ 1..)) = (messages.count, sent.checked_sub(1)) {
-            let span_ns = messages.last_at.since(messages.first_at);
+            let span_ns = messages.span_ns();
             self.time_per_token.record(span_ns / u64::from(gaps));
         }
     }

@@ -76,7 +76,7 @@ impl Uploads {
             let body = upload.request.body();
             let rest = &body[upload.sent..];
             let window = &mut stream.send_window;
-            let Some(bytes) = link.push_data((number, window), rest, true, out) else {
+            let Some(bytes) = link.push_data(number, window, rest, true, out) else {
                 blocked += 1;
                 self.turns.push_back(turn);
                 continue;

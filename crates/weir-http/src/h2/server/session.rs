@@ -62,8 +62,8 @@ impl ServerSession {
             let number = self.streams.stream(slot);
             let ServerStream { pending, send_window, .. } = self.streams.state(slot);
             let rest = &pending.data[pending.sent..];
-            let stream = (number, send_window);
-            let Some(bytes) = self.link.push_data(stream, rest, pending.is_end, out) else {
+            let is_end = pending.is_end;
+            let Some(bytes) = self.link.push_data(number, send_window, rest, is_end, out) else {
                 blocked += 1;
                 self.turns.push_back(slot);
                 continue;

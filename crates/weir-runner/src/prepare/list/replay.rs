@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, bail};
 use weir_engine::{ListedRequest, RowCursor, RowSource};
 use weir_http::is_safe_method;
 use weir_list::{
-    RecordedRequest, Recording, RecordingError, RecordingFormat, ReplayRules, RowError,
+    RecordedRequest, Recording, RecordingError, RecordingFormat, ReplayRules, RowError, SpeedFactor,
 };
 use weir_result::document::{Input, InputRole};
 use weir_result::{Note, ReplayPlan};
@@ -92,8 +92,9 @@ fn recording(spec: &ReplaySpec, name: &str) -> Result<(Recording, Input)> {
     let format = spec.format.as_deref().map(RecordingFormat::parse).transpose();
     let format = format.map_err(|why| anyhow!("{REPLAY_FORMAT}: {why}"))?;
     let is_known = format.is_some();
+    let weir_result::Speed { numerator, denominator } = spec.speed;
     let rules = ReplayRules {
-        speed: (spec.speed.numerator, spec.speed.denominator),
+        speed: SpeedFactor { numerator, denominator },
         is_sent: if spec.sends_unsafe { |_| true } else { is_safe_method },
     };
     let failed = |RecordingError { error: RowError { position, text }, is_of_format }| {

@@ -32,8 +32,9 @@ impl RoundTripWatch {
         RoundTripWatch { endpoint, source, begun: 0, current: None, rtts_ns: Vec::new() }
     }
 
-    /// Begins a handshake if one is due, and checks the one in progress.
-    pub(super) fn beat(&mut self, now: Nanos, (t0, t1): (Nanos, Nanos)) {
+    /// Begins a handshake if one is due in the window from `t0` to `t1`, and checks the one in
+    /// progress.
+    pub(super) fn beat(&mut self, now: Nanos, t0: Nanos, t1: Nanos) {
         self.check();
         if self.begun < HANDSHAKES && now >= due_at(self.begun, t0, t1) && now < t1 {
             // A handshake in progress when the next is due is abandoned.
@@ -87,18 +88,18 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");
         let mut trips = RoundTripWatch::new(Endpoint::Tcp(address), None);
-        let window = (Nanos(0), Nanos(4_000));
-        trips.beat(Nanos(999), window);
+        let t1 = Nanos(4_000);
+        trips.beat(Nanos(999), Nanos::ZERO, t1);
         assert!(trips.current.is_none(), "none is due");
         for at in [1_000, 2_000, 3_000] {
-            trips.beat(Nanos(at), window);
+            trips.beat(Nanos(at), Nanos::ZERO, t1);
             let accepted = listener.accept().expect("a connection");
             while trips.current.as_ref().is_some_and(|current| current.round_trip_ns().is_none()) {
                 thread::yield_now();
             }
             drop(accepted);
         }
-        trips.beat(Nanos(3_500), window);
+        trips.beat(Nanos(3_500), Nanos::ZERO, t1);
         let counted = trips.finish();
         assert_eq!(counted.connects, 3);
         assert!(counted.rtt_ns.is_some_and(|ns| ns > 0), "{counted:?}");
@@ -108,7 +109,7 @@ mod tests {
     fn a_handshake_that_fails_counts_for_nothing() {
         let gone = TcpListener::bind("127.0.0.1:0").and_then(|gone| gone.local_addr());
         let mut trips = RoundTripWatch::new(Endpoint::Tcp(gone.expect("a port")), None);
-        trips.beat(Nanos(1_000), (Nanos(0), Nanos(4_000)));
+        trips.beat(Nanos(1_000), Nanos::ZERO, Nanos(4_000));
         assert_eq!(trips.finish(), Counted::default());
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn make(
     let hooks = Hooks { before, after, timeout_ns: flags.hook_timeout };
     // After the name of the command: the run's words may end with those of a script.
     let at = words.len().min(1);
-    words.splice(at..at, flags.trials.fleet.words());
+    words.splice(at..at, flags.others.trials.fleet.words());
     let redacted = |command: &Option<String>| Some(redacted(&variants, command.as_deref()?));
     let study = Study {
         study_version: STUDY_VERSION,
@@ -58,7 +58,8 @@ pub(crate) fn make(
         result: None,
         notes: Vec::new(),
     };
-    conduct(study, hooks, variants, flags.settings(fail_on))
+    let settings = flags.others.settings(&flags.output, !flags.no_settle, fail_on);
+    conduct(study, hooks, variants, settings)
 }
 
 /// Makes the trials of a study, prints its report, and returns the exit code.
@@ -108,10 +109,9 @@ pub(crate) fn conduct(
         rows: rows.as_ref().map(|rows| rows.begin_rows(RawOutput::of_study)).transpose()?,
     };
     let all = &mut observers.all;
-    let of_study = (variants, hooks);
     let settles = settings.settles;
     let mut conductor =
-        Conductor::new(&*runner, of_study, settles, &interrupts.runs, all, &mut files);
+        Conductor::new(&*runner, variants, hooks, settles, &interrupts.runs, all, &mut files);
     let kept = weir_study::conduct(&mut study, &mut conductor);
     // The screen stays open between the trials.
     tui::restore();

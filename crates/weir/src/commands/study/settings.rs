@@ -5,8 +5,8 @@ use std::path::Path;
 use weir_report::Exporter;
 
 use crate::args::result::rows;
-use crate::args::study::{FailOn, StudyFlags, TrialArgs};
-use crate::output::{Export, Outputs, all_exports};
+use crate::args::study::{FailOn, StudyOutputArgs, TrialArgs};
+use crate::output::{Export, Output, Outputs, all_exports};
 
 /// How a study is made and shown.
 #[derive(Clone, Debug)]
@@ -35,21 +35,26 @@ pub(crate) struct StudySettings<'a> {
     pub(crate) fail_on: Option<FailOn>,
 }
 
-impl StudyFlags {
-    /// How the study is made and shown.
-    pub(crate) fn settings(&self, fail_on: Option<FailOn>) -> StudySettings<'_> {
+impl StudyOutputArgs {
+    /// How a study is made and shown whose own files are those of `output`.
+    pub(crate) fn settings<'a>(
+        &'a self,
+        output: &'a [Output],
+        settles: bool,
+        fail_on: Option<FailOn>,
+    ) -> StudySettings<'a> {
         // The first document is kept after each trial; the others are written at the end.
         StudySettings {
-            output: self.output.documents().next(),
+            output: output.documents().next(),
             resumed: None,
             force: self.force,
-            exports: all_exports(&self.exports, self.output.at_end(), None),
-            format: self.output.format(self.format),
+            exports: all_exports(&self.exports, output.at_end(), None),
+            format: output.format(self.format),
             quiet: self.quiet,
             github: self.github,
-            settles: !self.no_settle,
+            settles,
             trials: &self.trials,
-            rows: rows(self.trials.raw.as_deref(), &self.output),
+            rows: rows(self.trials.raw.as_deref(), output),
             fail_on,
         }
     }
