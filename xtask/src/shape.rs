@@ -149,8 +149,8 @@ mod tests {
     const FILES: [(&str, &str); 4] = [
         (
             "crates/a/src/lib.rs",
-            "//! A.\n/// One.\nstruct One {\n    a: u8,\n    pub b: u8,\n    pub(crate) c: u8,\n}\n\n\
-             fn f(load: &Load) -> bool {\n    load.is_open_loop() // is_open_loop\n}\n\n\
+            "//! A.\n/// One.\nstruct One {\n    a: u8,\n    pub b: u8,\n    pub(crate) c: u8,\n}\n\
+             \nfn f(load: &Load) -> bool {\n    load.is_open_loop() // is_open_loop\n}\n\n\
              #[cfg(test)]\nmod tests {\n    struct Two;\n}\n",
         ),
         (

@@ -222,7 +222,7 @@ impl<'de> Visitor<'de> for Seek<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Option<Scalar>, A::Error> {
         let mut found = self.0.is_empty().then_some(Scalar::Compound);
         let wanted = self.0.split_first();
-        while let Some(MemberName(name)) = members.next_key()? {
+        while let Some(BorrowedName(name)) = members.next_key()? {
             match wanted {
                 // Of members with the same name the last one counts, as in most readers.
                 Some((first, rest)) if *first == name => {
@@ -239,7 +239,7 @@ impl<'de> Visitor<'de> for Seek<'_> {
 
 /// The name of a member, borrowed if it has no escapes.
 #[derive(serde::Deserialize)]
-struct MemberName<'a>(#[serde(borrow)] Cow<'a, str>);
+struct BorrowedName<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {
