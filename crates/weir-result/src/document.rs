@@ -40,6 +40,7 @@ mod scope_span;
 mod script;
 mod selfcheck;
 mod server;
+mod side_records;
 mod stages;
 mod stamps;
 mod stationarity;
@@ -82,6 +83,7 @@ pub use server::{
     AccessLogSection, Capture, CommandSection, MetricSeries, NginxSample, NginxSection, Point,
     Polls, ProcessSample, ProcessSection, PrometheusSection, ServerLoad, ServerSection,
 };
+pub use side_records::SideRecords;
 pub use stages::{RampKnee, StageSection, StageVerdict};
 pub use stamps::StampsSection;
 pub use stationarity::{

@@ -35,6 +35,7 @@ pub use counters::{
 pub use distinct::{distinct, distinct_us, summed};
 pub use document::{
     AssertionOutcome, AssertionResult, Document, DocumentParts, Environment, LoadError, Note,
+    SideRecords,
 };
 pub use evidence::{
     ClientHealth, DepartureSpan, Departures, Occupancy, RoundTrips, ServerCpu, Stamped, Stops,

@@ -8,7 +8,7 @@ use weir_io::Nanos;
 use weir_result::document::{
     DocumentParts, Input, Probed, ProveClientSection, Run, SelfcheckSection,
 };
-use weir_result::{Document, MessageProtocol, MissExample, Note, Plan};
+use weir_result::{Document, MessageProtocol, MissExample, Note, Plan, SideRecords};
 use weir_text::setting::{DEBUG, PROVE_CLIENT, SCRIPT};
 
 use crate::after::figures::figures;
@@ -325,14 +325,14 @@ impl LocalRun {
             notes: std::mem::take(&mut self.planned.notes),
             ..outcome.parts.given.clone()
         };
-        Ok(weir_verdict::assemble(DocumentParts {
-            given,
+        let beside = SideRecords {
             script_file: scripts
                 .map(|scripts| self.planned.redaction.text(&scripts.file.to_string_lossy())),
             preflight_sent: preflight.sent,
-            preflight_returned: preflight.returned,
-            ..parts
-        })?)
+            ..parts.beside
+        };
+        let preflight_returned = preflight.returned;
+        Ok(weir_verdict::assemble(DocumentParts { given, beside, preflight_returned, ..parts })?)
     }
 }
 
@@ -417,8 +417,8 @@ impl LocalRun {
         let scripts = self.planned.scripts.as_mut();
         let ends = LoadEnds { gate: self.gate.as_ref(), abort: self.spec.abort_conditions()? };
         let mut outcome = carry_out(&job, &epoch, interrupts, scripts, ends, observer)?;
-        outcome.parts.witness = witness.and_then(Witness::finish);
-        outcome.parts.probe = probe;
+        outcome.parts.beside.witness = witness.and_then(Witness::finish);
+        outcome.parts.beside.probe = probe;
         self.complete(&mut outcome);
         let is_signalled = interrupts.received().is_some();
         interrupts.begin_wait();

@@ -232,9 +232,9 @@ fn not_comparable(plan: &Plan, goes_elsewhere: bool) -> Option<String> {
 
 /// Counts all requests that weir sent to the target since the watch was opened.
 fn load_of(outcome: &LoadOutcome, preflight: &PreflightResult) -> ServerLoad {
-    let probe = outcome.parts.probe;
+    let probe = outcome.parts.beside.probe;
     let load = &outcome.parts.measurements;
-    let beside = outcome.parts.witness.as_ref();
+    let beside = outcome.parts.beside.witness.as_ref();
     let witness = beside.map(|witness| witness.sent).unwrap_or_default();
     let completed = |of: &Measurements| of.intervals.iter().map(|i| i.completed).sum::<u64>();
     let answered = completed(load)

@@ -67,7 +67,7 @@ fn document(seed: u64, job: &Job, mut parts: Vec<Measurements>) -> Value {
     }
     let mut parts = DocumentParts::bare(job.plan.clone(), measurements);
     parts.given.run.id = seed.to_string();
-    parts.script_file = Some("random.lua".to_owned());
+    parts.beside.script_file = Some("random.lua".to_owned());
     let document = weir_verdict::assemble(parts);
     match document {
         Ok(document) => serde_json::to_value(document).expect("a document is JSON"),

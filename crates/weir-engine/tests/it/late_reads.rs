@@ -8,7 +8,7 @@ use weir_result::document::{GoodputSection, Metric, PercentileValue};
 use weir_result::quantile::Bound;
 use weir_result::{
     ClientHealth, Document, DocumentParts, GoodputTerm, GoodputTime, Histogram, MessagePlan,
-    MessageProtocol, Plan, StampChoice,
+    MessageProtocol, Plan, SideRecords, StampChoice,
 };
 use weir_sim::{Link, Pause, Random, Seed, Service, ServiceFactory, World};
 
@@ -90,7 +90,8 @@ impl Case {
         let plan = Plan { messages, ..self.plan.clone() };
         let bare = DocumentParts::bare(plan, measured);
         let health = Some(ClientHealth { stops, ..ClientHealth::default() });
-        weir_verdict::assemble(DocumentParts { health, ..bare }).expect("it adds up")
+        let beside = SideRecords { health, ..SideRecords::default() };
+        weir_verdict::assemble(DocumentParts { beside, ..bare }).expect("it adds up")
     }
 
     /// Returns the true gaps of so many streams.

@@ -120,7 +120,7 @@ fn a_page_has_what_only_some_runs_have() {
     let usage = CallbackUsage { calls: 240, time_ns: 9 * MS, longest_ns: MS, long_ns: 0 };
     let fixture = Fixture::closed_loop().spread(90_000, MS, 2 * MS);
     let fixture = fixture.errors(7, ErrorKind::Errno(104), MS).open(90, 100).with(|parts| {
-        parts.script_file = Some("counter.lua".to_owned());
+        parts.beside.script_file = Some("counter.lua".to_owned());
         let m = &mut parts.measurements;
         m.script = Some(ScriptUsage {
             states: 2,

@@ -72,7 +72,7 @@ fn add(fixture: Fixture, step: Step) -> Fixture {
             fixture.failures(phase, FailureCause::Errno(errno), times)
         }
         Step::Script { file, calls, ns, ran_dry } => fixture.with(|parts| {
-            parts.script_file = Some(file);
+            parts.beside.script_file = Some(file);
             let usage = CallbackUsage { calls, time_ns: ns, longest_ns: ns, long_ns: 0 };
             let callbacks = [Callback::Request, Callback::Delay, Callback::Response]
                 .map(|callback| (callback, usage));

@@ -142,9 +142,9 @@ fn findings() {
         let m = &mut parts.measurements;
         m.workers[1].usage.run_delay_ns = Some(920 * MS);
         m.departures.displaced = 20_000;
-        let health = parts.health.as_mut().expect("watched");
+        let health = parts.beside.health.as_mut().expect("watched");
         health.steal = Some(0.03);
-        let network = parts.network.as_mut().expect("watched too");
+        let network = parts.beside.network.as_mut().expect("watched too");
         network.retransmitted_segments = 400;
     });
     let findings = findings.document();
@@ -161,7 +161,7 @@ fn findings_that_change_no_number_by_a_factor_are_folded() {
         let fixture = fine(Fixture::open_loop(20_000)).evidence().with(move |parts| {
             parts.measurements.workers[1].usage.run_delay_ns = Some(920 * MS);
             parts.measurements.departures.displaced = 20_000;
-            let health = parts.health.as_mut().expect("watched");
+            let health = parts.beside.health.as_mut().expect("watched");
             health.stops = Some(Stops {
                 count: 2,
                 longest_ns: ns,
@@ -253,7 +253,7 @@ fn inflated_and_failed_is_unknown() {
 fn stopped() {
     let stopped = |ns: u64| {
         fine(Fixture::open_loop(20_000)).evidence().with(|parts| {
-            let health = parts.health.as_mut().expect("watched");
+            let health = parts.beside.health.as_mut().expect("watched");
             health.heartbeat_gap_ns = Some(ns);
             parts.measurements.workers[0].usage.gap_max_ns = ns;
         })
@@ -591,7 +591,7 @@ fn script() {
     };
     // The load of the two workers ran for 12.001 s each, warm-up and tail included.
     let fixture = fine(Fixture::open_loop(20_000)).with(|parts| {
-        parts.script_file = Some("counter.lua".to_owned());
+        parts.beside.script_file = Some("counter.lua".to_owned());
         parts.measurements.script = Some(ScriptUsage {
             states: 2,
             memory_max_bytes: 1_234_567,

@@ -7,9 +7,10 @@ impl Accounting {
     pub(super) fn of(recorded: &Recorded) -> Accounting {
         let measurements = &recorded.measurements;
         let sent = &measurements.sent;
-        let beside = recorded.witness.as_ref().map(|witness| witness.sent).unwrap_or_default();
-        let preflight = recorded.preflight_sent;
-        let probe = recorded.probe.sent;
+        let beside =
+            recorded.beside.witness.as_ref().map(|witness| witness.sent).unwrap_or_default();
+        let preflight = recorded.beside.preflight_sent;
+        let probe = recorded.beside.probe.sent;
         let witness = beside.total();
         Accounting {
             sent: SentCounts {
@@ -17,8 +18,8 @@ impl Accounting {
                 probe,
                 witness,
                 total: preflight + probe + sent.total() + witness,
-                failed: sent.failed + recorded.probe.failed + beside.failed,
-                returned: sent.returned + recorded.probe.returned + beside.returned,
+                failed: sent.failed + recorded.beside.probe.failed + beside.failed,
+                returned: sent.returned + recorded.beside.probe.returned + beside.returned,
                 ..SentCounts::from(sent)
             },
             overdue: measurements.overdue,

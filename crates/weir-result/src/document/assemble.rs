@@ -8,12 +8,11 @@ use super::results::Results;
 use super::scope_span::ScopeSpan;
 use super::{
     Accounting, BrokenInvariant, ConnectionsSection, DeparturesSection, Document, Environment,
-    Latency, MessagesSection, NameSection, NetworkSection, OccupancySection, Probed, Run,
-    SCHEMA_VERSION, ScriptSection, SeriesEntry, SliceEntry, StageSection, StampsSection,
-    Throughput, TlsSection, Tool, Unjudged, Verdict, WitnessSection,
+    Latency, MessagesSection, NameSection, OccupancySection, Run, SCHEMA_VERSION, ScriptSection,
+    SeriesEntry, SideRecords, SliceEntry, StageSection, StampsSection, Throughput, TlsSection,
+    Tool, Unjudged, Verdict, WitnessSection,
 };
 use crate::counters::ByOutcome;
-use crate::evidence::ClientHealth;
 use crate::measurements::Measurements;
 use crate::plan::{Part, Plan};
 
@@ -26,21 +25,10 @@ pub struct DocumentParts {
     pub given: Document,
     /// Measurements, over all workers.
     pub measurements: Measurements,
-    /// Requests put on the wire by the preflight, redirects and retries included.
-    pub preflight_sent: u64,
-    /// Of them: requests that the peer returned without processing them.
+    /// Records beside them.
+    pub beside: SideRecords,
+    /// Of the preflight's requests: those that the peer returned without processing them.
     pub preflight_returned: u64,
-    /// The one-connection probe before the load.
-    pub probe: Probed,
-    /// This run's TCP sockets, if there were any.
-    pub network: Option<NetworkSection>,
-    /// The script's file as the user named it, if there was one; in the document only beside the
-    /// script's usage.
-    pub script_file: Option<String>,
-    /// Health of this machine in the window, if it was watched.
-    pub health: Option<ClientHealth>,
-    /// Measurements of the probe thread, if there was one: its own plan is not the load's.
-    pub witness: Option<Measurements>,
 }
 
 impl DocumentParts {
@@ -77,14 +65,7 @@ impl Unjudged {
         if !given.plan.load.is_open_loop() {
             keep_both_times(&mut measurements);
         }
-        let recorded = Recorded {
-            script_file: parts.script_file,
-            health: parts.health,
-            probe: parts.probe,
-            network: parts.network,
-            witness: parts.witness,
-            ..Recorded::of(measurements, run.part, parts.preflight_sent)
-        };
+        let recorded = Recorded::of(measurements, run.part, parts.beside);
         derive(Document { tool, run, ..given }, &recorded)
     }
 }
@@ -114,7 +95,7 @@ pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, B
     let coverage = Coverage::of(&given.plan, &given.parts);
     let throughput = Throughput::of(&given.plan, coverage.share, recorded);
     let series = measurements.intervals.iter();
-    let witness = recorded.witness.as_ref();
+    let witness = recorded.beside.witness.as_ref();
     let window_ns = (throughput.window_s * 1e9).round() as u64;
     let span = ScopeSpan {
         length_ns: window_ns,
@@ -140,10 +121,10 @@ pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, B
         stamps: StampsSection::of(&measurements.stamped),
         departures: DeparturesSection::of(&measurements.departures),
         occupancy: OccupancySection::of(&measurements.occupancy),
-        probe: recorded.probe.section,
-        network: recorded.network,
+        probe: recorded.beside.probe.section,
+        network: recorded.beside.network,
         tls: TlsSection::of(measurements.tls.as_ref(), window_ns),
-        health: recorded.health,
+        health: recorded.beside.health,
         witness: witness.map(|witness| WitnessSection::of(witness, measurements)),
         script: ScriptSection::of(recorded),
         ..given

@@ -58,10 +58,10 @@ impl ConnectionsSection {
         let connects_in_window = measurements.connect_window.count();
         let addresses = plan.connection.destinations.iter();
         let destinations = addresses.zip(&measurements.destinations);
-        let connects_probe = recorded.probe.connects;
+        let connects_probe = recorded.beside.probe.connects;
         let connects_witness =
-            recorded.witness.as_ref().map_or(0, |witness| witness.connections.connects);
-        let connects_handshake = recorded.network.map_or(0, |network| network.handshakes);
+            recorded.beside.witness.as_ref().map_or(0, |witness| witness.connections.connects);
+        let connects_handshake = recorded.beside.network.map_or(0, |network| network.handshakes);
         let connects_beside = connects_probe + connects_witness + connects_handshake;
         ConnectionsSection {
             connects: connections.connects + connects_beside,

@@ -241,7 +241,7 @@ fn shown(value: &Value) -> String {
 /// Gives both records the same slices, and checks that adding keeps every count in its range.
 fn align(mine: &mut Recorded, theirs: &mut Recorded, part: u32) -> Result<(), MergeError> {
     align_pair(&mut mine.measurements, &mut theirs.measurements, part)?;
-    if let (Some(mine), Some(theirs)) = (&mut mine.witness, &mut theirs.witness) {
+    if let (Some(mine), Some(theirs)) = (&mut mine.beside.witness, &mut theirs.beside.witness) {
         align_pair(mine, theirs, part)?;
     }
     // Buckets of an interval are 32 bits wide; no bucket counts more than its interval.

@@ -8,14 +8,13 @@ use std::collections::BTreeMap;
 
 use super::results::ResultKinds;
 use super::{
-    DeparturesSection, Document, NetworkSection, OccupancySection, Phases, Probed, SeriesEntry,
-    SliceEntry, StageSection, StampsSection, WitnessSection, health,
+    DeparturesSection, Document, OccupancySection, Phases, Probed, SeriesEntry, SideRecords,
+    SliceEntry, StageSection, StampsSection, WitnessSection,
 };
 use crate::connection_failure::{ConnectionFailure, add_failures};
 use crate::counters::{
     DestinationCounts, MessageCounts, ResultCounts, ScriptUsage, Sent, TlsCounts, Window,
 };
-use crate::evidence::ClientHealth;
 use crate::failures::{ErrorKind, MissExample};
 use crate::measurements::Measurements;
 use crate::rules;
@@ -35,19 +34,12 @@ pub(super) struct Recorded {
     pub(super) failures: Vec<ConnectionFailure>,
     pub(super) goaways: BTreeMap<String, u64>,
     pub(super) phases: Vec<Phases>,
-    pub(super) preflight_sent: u64,
-    pub(super) script_file: Option<String>,
-    pub(super) health: Option<ClientHealth>,
-    /// The one-connection probe.
-    pub(super) probe: Probed,
-    pub(super) network: Option<NetworkSection>,
-    /// Measurements of the probe thread.
-    pub(super) witness: Option<Measurements>,
+    pub(super) beside: SideRecords,
 }
 
 impl Recorded {
-    /// Converts the engine's measurements of part `part`.
-    pub(super) fn of(mut measurements: Measurements, part: u32, preflight_sent: u64) -> Recorded {
+    /// Converts the engine's measurements of part `part`, and the records beside them.
+    pub(super) fn of(mut measurements: Measurements, part: u32, beside: SideRecords) -> Recorded {
         let kinds = ResultKinds::taken_from(&mut measurements.results);
         let name_kinds = measurements.names.iter_mut().map(ResultKinds::taken_from).collect();
         let examples = std::mem::take(&mut measurements.miss_examples).into_iter();
@@ -68,8 +60,7 @@ impl Recorded {
             failures,
             goaways,
             phases,
-            preflight_sent,
-            ..Recorded::default()
+            beside,
         }
     }
 
@@ -109,12 +100,14 @@ impl Recorded {
             failures: connections.failures.clone(),
             goaways: connections.goaways.clone(),
             phases: document.phases.clone(),
-            preflight_sent: accounting.sent.preflight,
-            script_file: document.script.as_ref().and_then(|script| script.file.clone()),
-            health: document.health,
-            probe: probe_of(document),
-            network: document.network,
-            witness: witness_of(document)?,
+            beside: SideRecords {
+                preflight_sent: accounting.sent.preflight,
+                script_file: document.script.as_ref().and_then(|script| script.file.clone()),
+                health: document.health,
+                probe: probe_of(document),
+                network: document.network,
+                witness: witness_of(document)?,
+            },
         })
     }
 
@@ -129,18 +122,7 @@ impl Recorded {
         add_counts(&mut self.goaways, &other.goaways);
         add_failures(&mut self.failures, &other.failures);
         self.phases.extend_from_slice(&other.phases);
-        self.preflight_sent += other.preflight_sent;
-        let files = self.script_file.iter().chain(&other.script_file);
-        self.script_file = files.min().cloned();
-        self.health = health::worst(self.health, other.health);
-        self.probe.add(&other.probe);
-        match (&mut self.network, &other.network) {
-            (Some(mine), Some(theirs)) => mine.add(theirs),
-            (mine, theirs) => *mine = mine.or(*theirs),
-        }
-        if let Some(theirs) = &other.witness {
-            self.witness.get_or_insert_default().merge(theirs);
-        }
+        self.beside.merge(&other.beside);
     }
 }
 

@@ -6,6 +6,9 @@ use super::recorded::Recorded;
 impl ScriptSection {
     pub(super) fn of(recorded: &Recorded) -> Option<ScriptSection> {
         let usage = recorded.measurements.script.as_ref()?;
-        Some(ScriptSection { file: recorded.script_file.clone(), ..ScriptSection::from(usage) })
+        Some(ScriptSection {
+            file: recorded.beside.script_file.clone(),
+            ..ScriptSection::from(usage)
+        })
     }
 }

@@ -119,7 +119,7 @@ fn shortly(
     }
     for attempt in 1.. {
         let Some(outcome) = carry_out(job.clone(), interrupts)? else { break };
-        let stops = outcome.parts.health.and_then(|health| health.stops);
+        let stops = outcome.parts.beside.health.and_then(|health| health.stops);
         if attempt == ATTEMPTS || !stops.is_some_and(health::is_long) {
             return Ok(Some(outcome.parts.measurements));
         }

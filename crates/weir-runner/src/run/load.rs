@@ -10,7 +10,7 @@ use weir_engine::{Control, Job, LiveMessage, ScriptFailure};
 use weir_io::{Clock, Waker};
 use weir_machine::{Memory, Root};
 use weir_result::Plan;
-use weir_result::document::{ClientUsage, DocumentParts, NetworkSection};
+use weir_result::document::{ClientUsage, DocumentParts, NetworkSection, SideRecords};
 use weir_sys::{CpuTime, Signal};
 use weir_verdict::AbortCondition;
 
@@ -141,8 +141,9 @@ pub(crate) fn carry_out(
     let mut parts = DocumentParts::bare(job.plan.clone(), finished.measurements);
     parts.given.run.client = client;
     parts.given.run.aborted = aborted;
+    parts.beside = SideRecords { network, health, ..SideRecords::default() };
     Ok(LoadOutcome {
-        parts: DocumentParts { network, health, ..parts },
+        parts,
         signal: received.filter(|_| is_interrupted && !is_aborted),
         is_drain_cut: received.is_some() && (is_aborted || (!is_interrupted && !has_failed)),
         is_unconnected: control.is_unconnected(),

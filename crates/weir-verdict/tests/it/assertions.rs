@@ -40,7 +40,7 @@ fn assembled(
 /// Removes all client overhead from the run.
 fn clean(parts: &mut DocumentParts) {
     parts.measurements.stamped = Default::default();
-    (parts.witness, parts.given.selfcheck, parts.given.prove_client) = (None, None, None);
+    (parts.beside.witness, parts.given.selfcheck, parts.given.prove_client) = (None, None, None);
 }
 
 /// A run without client overhead, with `timeouts` timeouts of 2 s in each slice.
@@ -343,7 +343,7 @@ fn a_server_that_goes_away_passes_no_claim_over_responses() {
 
 /// Half of each service time is spent in the client's socket buffers.
 fn inflated(parts: &mut DocumentParts) {
-    (parts.witness, parts.given.selfcheck, parts.given.prove_client) = (None, None, None);
+    (parts.beside.witness, parts.given.selfcheck, parts.given.prove_client) = (None, None, None);
 }
 
 #[test]

@@ -7,7 +7,8 @@ use serde_json::{Value, json as value};
 use weir_result::document::Metric;
 use weir_result::quantile::Bound;
 use weir_result::{
-    DestinationCounts, Document, Histogram, LoadError, Measurements, Outcomes, TlsCounts,
+    DestinationCounts, Document, Histogram, LoadError, Measurements, Outcomes, SideRecords,
+    TlsCounts,
 };
 
 fn request(end: End, lag_ns: u64, service_ns: u64) -> Request {
@@ -173,13 +174,9 @@ fn handshakes_that_do_not_add_up_are_refused() {
 
 #[test]
 fn what_there_was_none_of_is_absent() {
-    let parts = weir_result::DocumentParts {
-        health: None,
-        witness: None,
-        probe: Default::default(),
-        network: None,
-        ..parts(1, 1, Measurements::default())
-    };
+    let mut parts = parts(1, 1, Measurements::default());
+    let SideRecords { preflight_sent, script_file, .. } = parts.beside;
+    parts.beside = SideRecords { preflight_sent, script_file, ..SideRecords::default() };
     let document = weir_verdict::assemble(parts).expect("it adds up");
     let text: Value = serde_json::from_slice(&json(&document)).expect("JSON");
     for (section, name) in [

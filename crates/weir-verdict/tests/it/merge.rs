@@ -226,7 +226,7 @@ fn an_interrupted_part_merges_with_the_others() {
 fn the_worst_part_decides_the_grade() {
     // The threads of part 2 waited for a CPU all the time: a third of the requests, diluted.
     let contended = part_with(2, 3, |parts| {
-        parts.health = Some(ClientHealth { throttled_ns: Some(S), ..fixture::health(2) });
+        parts.beside.health = Some(ClientHealth { throttled_ns: Some(S), ..fixture::health(2) });
     });
     assert_eq!(outcome(&contended, "cpu-quota"), Some(RuleOutcome::Bound));
     let failed = part_with(3, 3, |parts| {
@@ -263,8 +263,8 @@ fn three(all: [Vec<Request>; 3]) -> [Document; 3] {
         m.departures.spans = vec![DepartureSpan { start_ms: (7 * index).into(), bins }];
         m.departures.sent.truncate(bins as usize);
         m.departures.planned.truncate(bins as usize);
-        parts.script_file = (index != 1).then(|| format!("{}.lua", 9 - index));
-        parts.health = Some(fixture::health(1 + index / 2));
+        parts.beside.script_file = (index != 1).then(|| format!("{}.lua", 9 - index));
+        parts.beside.health = Some(fixture::health(1 + index / 2));
         parts.given.notes = vec![Note::new("same", "in all"), Note::new("own", format!("{index}"))];
         sent(&weir_verdict::assemble(parts).expect("it adds up"))
     })
@@ -286,11 +286,11 @@ fn whole(one: &Measurements, two: &Measurements) -> Document {
     let mut whole_parts = parts(1, 1, both);
     let mut witness = fixture::witness(1);
     witness.merge(&fixture::witness(2));
-    whole_parts.witness = Some(witness);
+    whole_parts.beside.witness = Some(witness);
     // The worst of both parts: the gap of the first, the steal of the second, the number of its
     // stops.
     let stops = fixture::health(1).stops.expect("it has some");
-    whole_parts.health = Some(ClientHealth {
+    whole_parts.beside.health = Some(ClientHealth {
         steal: Some(0.002),
         stops: Some(Stops { count: 2, longest_at_ns: -2, ..stops }),
         server_cpu: fixture::health(2).server_cpu,
@@ -298,9 +298,9 @@ fn whole(one: &Measurements, two: &Measurements) -> Document {
     });
     // Counts add up; the lower median and the longer round trip remain.
     let probe = fixture::probe(2);
-    whole_parts.probe =
+    whole_parts.beside.probe =
         Probed { sent: 82, failed: 2, returned: 0, answered: 80, connects: 2, ..probe };
-    whole_parts.network = Some(NetworkSection {
+    whole_parts.beside.network = Some(NetworkSection {
         sockets: 10,
         sampled: 10,
         retransmitted_segments: 3,
@@ -308,7 +308,7 @@ fn whole(one: &Measurements, two: &Measurements) -> Document {
         handshakes: 3,
         ..fixture::network(2)
     });
-    whole_parts.preflight_sent = 2;
+    whole_parts.beside.preflight_sent = 2;
     whole_parts.given.run.client =
         ClientUsage { cpu_user_ns: 10, cpu_system_ns: 14, max_resident_bytes: 22 };
     weir_verdict::assemble(whole_parts).expect("it adds up")

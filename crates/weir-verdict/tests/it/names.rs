@@ -71,7 +71,7 @@ fn run(requests: &[Named], change: impl FnOnce(&mut DocumentParts)) -> Document 
     requests.iter().for_each(|request| count(&mut measured, request));
     let mut parts = fixture::parts(1, 1, measured);
     parts.measurements.stamped = Default::default();
-    (parts.witness, parts.given.selfcheck, parts.given.prove_client) = (None, None, None);
+    (parts.beside.witness, parts.given.selfcheck, parts.given.prove_client) = (None, None, None);
     parts.given.plan.list = Some(ListPlan {
         sha256: "ab".to_owned(),
         names: NAMES.map(str::to_owned).to_vec(),

@@ -408,9 +408,6 @@ pub(crate) struct ResumeArgs {
     /// trials; repeatable
     #[arg(short, long, value_name = "NEW", value_parser = output(Output::of_study))]
     pub(crate) output: Vec<Output>,
-    /// Further outputs, and each trial by itself.
-    #[command(flatten)]
-    pub(crate) others: StudyOutputArgs,
     /// Redacted values.
     #[command(flatten)]
     pub(crate) secrets: Secrets,
@@ -427,6 +424,9 @@ pub(crate) struct ResumeArgs {
     /// with 3 in both cases
     #[arg(long, value_enum, value_name = "slower|undecided")]
     pub(crate) fail_on: Option<FailOn>,
+    /// Further outputs, and each trial by itself.
+    #[command(flatten)]
+    pub(crate) others: StudyOutputArgs,
 }
 
 /// Hooks of a recorded study, given again.

@@ -6,7 +6,7 @@ use weir_engine::{BEAT_NS, Heartbeat};
 use weir_io::Nanos;
 use weir_result::document::RuleOutcome;
 use weir_result::quantile::Bound;
-use weir_result::{ClientHealth, Document, DocumentParts, Measurements, Plan};
+use weir_result::{ClientHealth, Document, DocumentParts, Measurements, Plan, SideRecords};
 use weir_sim::{Law, Network, Pause, Random, Seed, Server, Workers, World};
 
 use crate::setup::{MS, SECOND, START, US, closed, open, poisson, run};
@@ -104,7 +104,8 @@ fn measured(world: &World, plan: &Plan, stops: &[Pause], phase_ns: u64) -> (Docu
         ..ClientHealth::default()
     };
     let bare = DocumentParts::bare(plan.clone(), measured);
-    let parts = DocumentParts { health: Some(health), ..bare };
+    let beside = SideRecords { health: Some(health), ..SideRecords::default() };
+    let parts = DocumentParts { beside, ..bare };
     (weir_verdict::assemble(parts).expect("it adds up"), resolved)
 }
 

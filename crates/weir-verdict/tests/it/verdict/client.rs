@@ -60,7 +60,7 @@ fn client_overhead() {
         let m = &mut parts.measurements;
         m.stamped.unlagged = m.results.response_time.ok.clone();
         m.stamped.outside = histogram((0..30_000).map(|k| 15 * US + k % 100));
-        parts.witness = None;
+        parts.beside.witness = None;
     });
     assert!(rule(&document, id).value.is_some_and(|share| share > 0.45));
     // Without stamps only the overhead before the send is known, and in a closed loop none.
@@ -116,7 +116,7 @@ fn client_cpu() {
     says(id, cpus, &with("lower `load.due`, or use a machine with more CPUs"));
     let local = |parts: &mut DocumentParts| {
         busy(9 * S)(parts);
-        parts.health.as_mut().expect("watched").is_server_local = Some(true);
+        parts.beside.health.as_mut().expect("watched").is_server_local = Some(true);
     };
     says(
         id,
@@ -215,7 +215,8 @@ fn late_sends() {
 #[test]
 fn probe_thread() {
     let id = "probe-thread";
-    let saw = |p50_ns: u64| move |parts: &mut DocumentParts| parts.witness = Some(witness(p50_ns));
+    let saw =
+        |p50_ns: u64| move |parts: &mut DocumentParts| parts.beside.witness = Some(witness(p50_ns));
     check(id, Pass, saw(1_040 * US));
     check(id, Finding, saw(700 * US));
     let document = check(id, Bound, saw(300 * US));
@@ -223,7 +224,7 @@ fn probe_thread() {
     assert!(seen.ratio.is_some_and(|of| of.low < of.ratio && of.ratio < of.high), "{seen:?}");
     // Slower than the load: no evidence of queues in the client.
     check(id, Pass, saw(5 * MS));
-    check(id, Unknown, |parts| parts.witness = Some(Measurements::default()));
+    check(id, Unknown, |parts| parts.beside.witness = Some(Measurements::default()));
 }
 
 #[test]
@@ -271,7 +272,7 @@ fn client_stopped() {
         stopped(600 * MS)(parts);
     });
     let document = check(id, Unknown, |parts| {
-        parts.health = None;
+        parts.beside.health = None;
         parts.measurements.workers.clear();
     });
     assert_eq!(document.verdict.not_judged(), ["cpu-contention", "client-stopped", "cpu-steal"]);
@@ -303,7 +304,7 @@ fn stops_of_the_whole_program() {
     check(id, Finding, program_stopped(2_500 * MS, MS));
     let several = |parts: &mut DocumentParts| {
         program_stopped(80 * MS, 80 * MS)(parts);
-        let stops = parts.health.as_mut().and_then(|health| health.stops.as_mut());
+        let stops = parts.beside.health.as_mut().and_then(|health| health.stops.as_mut());
         let stops = stops.expect("stopped");
         (stops.count, stops.effective_ns) = (3, 150 * MS);
     };
@@ -350,7 +351,7 @@ fn requests_that_a_stop_delayed_are_no_values() {
     let document = well(|parts| {
         (0..40).for_each(|_| super::run::answer(&mut parts.measurements, 3, 0, 50 * MS));
         program_stopped(50 * MS, 50 * MS)(parts);
-        let health = parts.health.as_mut().and_then(|health| health.stops.as_mut());
+        let health = parts.beside.health.as_mut().and_then(|health| health.stops.as_mut());
         health.expect("stopped").count = 10;
     });
     assert_eq!(bounds(&document), [exact, exact, exact, upper]);

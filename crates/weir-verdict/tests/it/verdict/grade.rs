@@ -48,7 +48,7 @@ fn bounded() {
     );
     check(
         |parts| {
-            parts.witness = Some(witness(300 * US));
+            parts.beside.witness = Some(witness(300 * US));
             parts.measurements.stamped = Default::default();
         },
         Grade::Bounded,
@@ -106,7 +106,7 @@ fn void() {
     );
     let nothing = |parts: &mut DocumentParts| {
         parts.measurements = Measurements::default();
-        parts.witness = None;
+        parts.beside.witness = None;
     };
     check(nothing, Grade::Void, "nothing was measured");
     // A stopped client outranks a failed target.

@@ -94,7 +94,7 @@ fn probed(p50_ns: u64) -> impl Fn(&mut DocumentParts) {
         let mut section = section.expect("the fixture has one");
         section.service_time.p50_ns = p50_ns;
         let section = Some(ProbeSection { ok: 40, ..section });
-        parts.probe = Probed { section, ..Probed::default() };
+        parts.beside.probe = Probed { section, ..Probed::default() };
     }
 }
 
@@ -110,7 +110,7 @@ fn listed(probed: Option<u16>) -> impl Fn(&mut DocumentParts) {
         };
         parts.given.plan.list = Some(list);
         // It would send the list too.
-        parts.witness = None;
+        parts.beside.witness = None;
         let m = &mut parts.measurements;
         m.stamped = Stamped::default();
         let times = |count: u64, ns: u64| ByOutcome {
@@ -251,7 +251,7 @@ fn a_local_server_that_uses_its_cpu() {
     check(
         |parts| {
             closed(parts);
-            let health = parts.health.as_mut().expect("watched");
+            let health = parts.beside.health.as_mut().expect("watched");
             health.server_cpu =
                 Some(ServerCpu { processes: 1, busiest_thread_share: 0.97, total_share: 0.97 });
         },
@@ -278,7 +278,7 @@ fn a_round_trip_that_is_most_of_the_service_time() {
     check(
         |parts| {
             far(900 * US)(parts);
-            parts.health.as_mut().expect("watched").is_server_local = Some(true);
+            parts.beside.health.as_mut().expect("watched").is_server_local = Some(true);
         },
         Unknown,
         "",

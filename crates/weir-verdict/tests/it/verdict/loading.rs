@@ -11,7 +11,7 @@ fn runs_without_evidence_are_not_judged() {
     let mut measurements = Measurements { interrupted: true, ..measured() };
     class_slices(&mut measurements);
     let mut parts = parts(1, 1, measurements);
-    (parts.health, parts.witness) = (None, None);
+    (parts.beside.health, parts.beside.witness) = (None, None);
     (parts.given.selfcheck, parts.given.prove_client) = (None, None);
     let document = weir_verdict::assemble(parts).expect("it adds up");
     assert_ne!(document.verdict.grade, Grade::Void, "{:#?}", document.verdict);

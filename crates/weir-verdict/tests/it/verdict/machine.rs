@@ -9,7 +9,7 @@ use super::run::{MS, S, US, check, health, network, rule, says};
 fn what_the_hypervisor_and_the_cgroup_took() {
     check("cpu-steal", Pass, health(|health| health.steal = Some(0.019)));
     check("cpu-steal", Finding, health(|health| health.steal = Some(0.03)));
-    let document = check("cpu-steal", Unknown, |parts| parts.health = None);
+    let document = check("cpu-steal", Unknown, |parts| parts.beside.health = None);
     assert_eq!(
         (document.verdict.grade, document.verdict.not_judged()),
         (Grade::Clean, vec!["cpu-steal"])

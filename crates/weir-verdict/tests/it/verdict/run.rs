@@ -27,11 +27,11 @@ pub(crate) fn well(change: impl FnOnce(&mut DocumentParts)) -> Document {
     parts.given.environment.clock_source = Some("tsc".to_owned());
     parts.given.environment.cpu_governor = Some("performance".to_owned());
     parts.given.environment.cpus_usable = Some(4);
-    parts.witness = Some(witness(1_000 * US));
+    parts.beside.witness = Some(witness(1_000 * US));
     (parts.given.selfcheck, parts.given.prove_client) = (None, None);
-    parts.probe = Probed::default();
-    parts.network = Some(NetworkSection::default());
-    parts.health = Some(ClientHealth {
+    parts.beside.probe = Probed::default();
+    parts.beside.network = Some(NetworkSection::default());
+    parts.beside.health = Some(ClientHealth {
         watched_ns: 10 * S,
         steal: Some(0.0),
         throttled_ns: Some(0),
@@ -196,7 +196,7 @@ pub(crate) fn says(id: &str, change: impl FnOnce(&mut DocumentParts), text: &str
 
 /// Changes the health of the machine.
 pub(crate) fn health(change: fn(&mut ClientHealth)) -> impl Fn(&mut DocumentParts) {
-    move |parts| change(parts.health.as_mut().expect("watched"))
+    move |parts| change(parts.beside.health.as_mut().expect("watched"))
 }
 
 /// Delays all responses in the client's buffers by `late_ns`.
@@ -212,7 +212,7 @@ pub(crate) fn read_late(late_ns: u64) -> impl Fn(&mut DocumentParts) {
 
 /// Stops the client for `ns`.
 pub(crate) fn stopped(ns: u64) -> impl Fn(&mut DocumentParts) {
-    move |parts| parts.health.as_mut().expect("watched").heartbeat_gap_ns = Some(ns)
+    move |parts| parts.beside.health.as_mut().expect("watched").heartbeat_gap_ns = Some(ns)
 }
 
 /// Stops the whole program once, for `ns`; `window_ns` of it are in the window. The stop begins at
@@ -222,7 +222,7 @@ pub(crate) fn program_stopped(ns: u64, window_ns: u64) -> impl Fn(&mut DocumentP
         let longest_at_ns = window_ns as i64 - ns as i64;
         let stops =
             Stops { count: 1, longest_ns: ns, longest_at_ns, effective_ns: window_ns, window_ns };
-        parts.health.as_mut().expect("watched").stops = Some(stops);
+        parts.beside.health.as_mut().expect("watched").stops = Some(stops);
     }
 }
 
@@ -360,5 +360,5 @@ pub(crate) fn one_slice(m: &mut Measurements) {
 
 /// Changes a figure of this run's sockets.
 pub(crate) fn network(change: impl Fn(&mut NetworkSection)) -> impl Fn(&mut DocumentParts) {
-    move |parts| change(parts.network.get_or_insert_default())
+    move |parts| change(parts.beside.network.get_or_insert_default())
 }

@@ -45,10 +45,10 @@ fn of_client() -> Vec<Trigger> {
         trigger("idle-connections", Bound, idle(70 * S)),
         trigger("late-sends", Finding, late(300 * US)),
         trigger("late-sends", Bound, late(2 * MS)),
-        trigger("probe-thread", Finding, |parts| parts.witness = Some(witness(700 * US))),
-        trigger("probe-thread", Bound, |parts| parts.witness = Some(witness(300 * US))),
+        trigger("probe-thread", Finding, |parts| parts.beside.witness = Some(witness(700 * US))),
+        trigger("probe-thread", Bound, |parts| parts.beside.witness = Some(witness(300 * US))),
         trigger("probe-thread", Finding, |parts| {
-            parts.witness = Some(witness(40 * US));
+            parts.beside.witness = Some(witness(40 * US));
             faster(parts, 120 * US);
         }),
         trigger("more-threads", Bound, |parts| {
