@@ -16,16 +16,17 @@ impl PlainHead {
     /// Returns the number of its repetitions at the start of `bytes`, and the rest.
     #[inline(always)]
     pub(super) fn copies<'a>(&self, bytes: &'a [u8]) -> (u32, &'a [u8]) {
-        if self.0.is_empty() {
+        let length = self.0.len();
+        if length == 0 {
             return (0, bytes);
         }
-        let mut rest = bytes;
-        let mut copies = 0;
-        while let Some(after) = rest.strip_prefix(&self.0[..]) {
-            rest = after;
-            copies += 1;
+        // Most often there is one, and then nothing is divided.
+        if bytes.len() < 2 * length {
+            return bytes.strip_prefix(&self.0[..]).map_or((0, bytes), |rest| (1, rest));
         }
-        (copies, rest)
+        let same = |head: &&[u8]| **head == self.0[..];
+        let copies = bytes.chunks_exact(length).take_while(same).count();
+        (u32::try_from(copies).unwrap_or(u32::MAX), &bytes[copies * length..])
     }
 
     /// Returns its end, behind a start of it.
