@@ -116,7 +116,8 @@ fn response_times_follow_a_stall_and_service_times_do_not() {
 fn a_stopped_client_charges_itself() {
     on_an_engine(|engine| {
         let server = Serve::start(&[]);
-        let flags = format!("-c10 -t2 -R {RATE} -d3s --warmup 0 --no-preflight");
+        // So many connections that some are free at the stop, even if the server waits for a CPU.
+        let flags = format!("-c100 -t2 -R {RATE} -d3s --warmup 0 --no-preflight");
         let running = weir::start(engine, &flags, &[&server.url()]);
         server.await_requests(300);
         let (inner, outer) = stall(&running.process, STALL);
