@@ -1,12 +1,13 @@
 //! Checks of the CPUs: neighbours, steal, quota, affinity, siblings, frequency.
 
+use std::path::Path;
 use std::time::Duration;
 
 use weir_doctor::Severity::{Problem, Warning};
 use weir_doctor::{Diagnosis, ExaminedSystem, Facts, Sample};
 use weir_machine::Root;
 
-use crate::machine::{Machine, OWN, unreadable};
+use crate::machine::{Directory, Machine, OWN, unreadable};
 
 /// Four CPUs after 100 ticks in which two were busy.
 const TWO_BUSY: [[u64; 8]; 4] = [
@@ -105,16 +106,24 @@ fn threads_with_long_time_slices_are_named() {
     machine.without("proc/uptime").check_unknown("long-slices", "/proc/uptime does not exist");
 }
 
-/// A real neighbour that never sleeps. Others may be busier on the machine of the test, and three
-/// are named, so that it has many chances.
+/// A real neighbour that never sleeps. The root shows no other program of this machine, of which
+/// three could be busier.
 #[test]
 fn a_busy_loop_is_found_on_this_machine() {
     let mut neighbour = std::process::Command::new("sh")
         .args(["-c", "while :; do :; done"])
         .spawn()
         .expect("a shell");
-    let name = format!("sh ({})", neighbour.id());
-    let root = Root::machine();
+    let id = neighbour.id().to_string();
+    let name = format!("sh ({id})");
+    let directory = Directory::new();
+    let proc = directory.0.join("proc");
+    std::fs::create_dir(&proc).expect("a directory");
+    for shown in ["uptime", &id] {
+        let link = std::os::unix::fs::symlink(Path::new("/proc").join(shown), proc.join(shown));
+        link.expect("a link");
+    }
+    let root = Root::at(&directory.0);
     let is_named = |_| {
         let sample = Sample::over(&root, Duration::from_millis(100));
         let facts = Facts::gather(None);

@@ -292,10 +292,10 @@ const FILES: [(&str, &str); 28] = [
 ];
 
 /// A new, empty directory, removed after its use.
-struct Directory(PathBuf);
+pub(crate) struct Directory(pub(crate) PathBuf);
 
 impl Directory {
-    fn new() -> Directory {
+    pub(crate) fn new() -> Directory {
         let place = std::env::temp_dir();
         for number in 0.. {
             let path = place.join(format!("weir-doctor-{}-{number}", std::process::id()));

@@ -168,12 +168,12 @@ fn shortening(words: &[String]) -> Vec<&'static str> {
     let is = |name: &str| words.iter().any(|word| word == name);
     match words.first().map(String::as_str) {
         Some("report" | "compare" | "rerun" | "resume" | "history" | "doctor") => Vec::new(),
-        Some("repeat") => vec!["-n", "2", "--no-settle", "-d100ms", "--warmup", "0"],
-        Some("ab") => vec!["--pairs", "6", "--no-settle", "-d100ms", "--warmup", "0"],
+        Some("repeat") => vec!["-n", "2", "--no-settle", "-d300ms", "--warmup", "0"],
+        Some("ab") => vec!["--pairs", "6", "--no-settle", "-d300ms", "--warmup", "0"],
         Some("search") => {
             vec!["--max-rate", "200", "--no-settle", "-d200ms", "--warmup", "0"]
         }
-        Some("sweep") => vec!["-n", "1", "--no-settle", "-d100ms", "--warmup", "0"],
+        Some("sweep") => vec!["-n", "1", "--no-settle", "-d300ms", "--warmup", "0"],
         _ if is("--prove-client") => [&["-d300ms"], &BRIEFLY[1..]].concat(),
         Some("serve") => vec!["-d300ms", "--listen", "127.0.0.1:0"],
         // The dialects have whole seconds, and no warm-up.

@@ -365,7 +365,7 @@ fn no_secret_of_a_variant_reaches_the_study_by_another() {
     let script = directory.file("fails.lua");
     let text = "function response() error('bad ' .. wrk.headers['Cookie']) end";
     fs::write(&script, text).expect("a file");
-    let words = format!("ab {BRIEF} --pairs 6 -d100ms -o {file} {}", server.url());
+    let words = format!("ab {BRIEF} --pairs 6 -d300ms -o {file} {}", server.url());
     let b = format!("-s {script} -H 'Cookie: id=HIDDEN77'");
     let variants = ["-a", "-u me:TOPSECRET", "-b", &b];
     let output = study(&words, &[&variants[..], &["--before", "echo TOPSECRET HIDDEN77"]].concat());
