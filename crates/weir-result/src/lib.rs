@@ -44,13 +44,13 @@ pub use evidence::{
 pub use failures::{ErrorKind, FailureCause, FailureKind, FailurePhase, MissExample, MissKind};
 pub use measurements::Measurements;
 pub use plan::{
-    AddressRange, AddressRangeError, Arrivals, Closer, ConnectionLoad, ConnectionPlan,
-    ConnectionStage, DueTimes, ExpectPlan, GoodputTerm, GoodputTime, Header, Http2Plan, HttpPlan,
-    IoEngine, ListOrder, ListPlan, Load, MessagePlan, MessageProtocol, PART_WEIGHTS_MAX, Pacing,
-    Part, Plan, Rate, ReplayPlan, RequestPlan, Speed, Stage, StageSpan, StampChoice, SuccessRule,
-    Target, TemplatePlan, TlsPlan, TlsVersion, Wait, Warmup, WebSocketPlan,
-    check_connection_stages, check_stages, connections_at, mean_rate, one_or_several,
-    parse_connection_stages, parse_curve, parse_stages, stage_at,
+    AddressRange, AddressRangeError, Arrivals, Closer, ConnectionEnd, ConnectionLoad,
+    ConnectionPlan, ConnectionStage, DueTimes, ExpectPlan, GoodputTerm, GoodputTime, Header,
+    Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, MessagePlan, MessageProtocol,
+    PART_WEIGHTS_MAX, Pacing, Part, Plan, Rate, ReplayPlan, RequestPlan, Speed, Stage, StageSpan,
+    StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan, TlsVersion, Wait, Warmup,
+    WebSocketPlan, check_connection_stages, check_stages, connections_at, mean_rate,
+    one_or_several, parse_connection_stages, parse_curve, parse_stages, stage_at,
 };
 pub use raw::{RawLog, RawRow, RawSink, RawSource, SlotPhase};
 #[cfg(feature = "schema")]

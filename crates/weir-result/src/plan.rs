@@ -25,7 +25,7 @@ pub use connection_stage::{
     ConnectionStage, StageSpan, check_connection_stages, connections_at, parse_connection_stages,
 };
 pub use expect::ExpectPlan;
-pub use http::{Http2Plan, HttpPlan, WebSocketPlan};
+pub use http::{ConnectionEnd, Http2Plan, HttpPlan, WebSocketPlan};
 pub use list::{ListOrder, ListPlan, TemplatePlan};
 pub use load::{DueTimes, Load, Warmup};
 pub use messages::{GoodputTerm, GoodputTime, MessagePlan, MessageProtocol, one_or_several};
@@ -154,11 +154,7 @@ impl Plan {
 
     /// Returns the greatest number of requests in flight on one connection.
     pub fn depth(&self) -> u16 {
-        match self.http {
-            Some(HttpPlan::Http2(http2)) => http2.streams,
-            Some(HttpPlan::WebSocket(websocket)) => websocket.in_flight,
-            _ => self.load.pipeline,
-        }
+        self.http.and_then(HttpPlan::streams).unwrap_or(self.load.pipeline)
     }
 
     /// Returns the options of WebSocket; `None` over HTTP.
@@ -179,9 +175,9 @@ impl Plan {
         self.websocket().is_some_and(|websocket| !websocket.idle) && self.matched_by.is_none()
     }
 
-    /// Returns the name of the frame with which a server announces the end of a connection.
-    pub fn goaway_name(&self) -> &'static str {
-        if self.websocket().is_some() { "Close frame" } else { "GOAWAY" }
+    /// Returns what the protocol calls the end of a connection by the server.
+    pub fn connection_end(&self) -> ConnectionEnd {
+        self.http.unwrap_or(HttpPlan::Http11).connection_end()
     }
 
     /// True if neither a time nor a number of requests ends the window, nor the end of a list that

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use weir_io::Endpoint;
-use weir_result::{Plan, Rate};
+use weir_result::{Plan, Rate, Stage};
 use weir_text::setting::{
     ACCESS_LOG, AGENT_ALLOW, AGENT_MAX_CONNECTIONS, AGENT_MAX_DURATION, AGENT_MAX_RATE,
     AGENT_PERMIT, CAPTURE, DURATION, GRPC_PROTO, RATE, REPLAY, WATCH_COMMAND,
@@ -236,9 +236,7 @@ fn own_rate(plan: &Plan) -> Result<f64> {
     let Some(rate) = plan.load.rate() else {
         bail!("a closed loop has no limit of its rate, and {AGENT_MAX_RATE} sets one: give {RATE}");
     };
-    let stages = plan.load.stages().iter();
-    let rates = stages
-        .flat_map(|stage| [stage.from, stage.to].map(|rate| rate.rps() * f64::from(stage.burst)));
+    let rates = plan.load.stages().iter().flat_map(Stage::ends_rps);
     let greatest = rates.fold(rate.rps(), f64::max);
     let all = plan.load.connections.most().max(1);
     Ok(greatest * f64::from(plan.own_connections_max()) / f64::from(all))

@@ -18,13 +18,11 @@ pub(crate) fn of_all(document: &Document) -> Vec<Option<RampKnee>> {
 }
 
 fn of(document: &Document, planned: &Stage, stage: &StageSection) -> Option<RampKnee> {
-    let from = planned.from.rps();
-    let to = planned.to.rps();
-    if from >= to {
+    let [from_rps, to_rps] = planned.ends_rps();
+    if from_rps >= to_rps {
         return None;
     }
-    let slope = (to - from) / (planned.duration_ns as f64 / 1e9);
-    let rate = |at_s: f64| (from + slope * (at_s - stage.start_s)) * f64::from(planned.burst);
+    let rate = |at_s: f64| planned.rps_at(((at_s - stage.start_s) * 1e9) as u64);
     let window_s = document.throughput.window_s;
     let slices = slices(document, stage).into_iter();
     let whole = slices.take_while(|slice| slice.end_s <= window_s && has_responses(slice));

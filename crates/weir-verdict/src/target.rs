@@ -186,7 +186,7 @@ fn refusal(document: &Document) -> Option<String> {
         return Some("the server allows no streams (MAX_CONCURRENT_STREAMS 0)".to_owned());
     }
     let (reason, _) = connections.goaways.iter().max_by_key(|(_, count)| **count)?;
-    let frame = document.plan.goaway_name();
+    let frame = document.plan.connection_end().frame;
     Some(format!("the server ended connections ({frame}: {reason})"))
 }
 

@@ -1,7 +1,7 @@
 //! Connections: failed and renewed ones, and how long connects took.
 
 use weir_result::document::{ConnectionFailure, ConnectionsSection, Summary};
-use weir_result::{Document, FailurePhase};
+use weir_result::{ConnectionEnd, Document, FailurePhase};
 use weir_text::units;
 
 use super::{Block, Fact, Line, Tone};
@@ -120,9 +120,8 @@ fn goaways(document: &Document) -> Option<Fact> {
     };
     let mut reasons: Vec<String> = counts.into_iter().map(reason).collect();
     reasons.extend((others > 0).then(|| format!("for other reasons {}", units::count(others))));
-    let is_planned = |name: &str| name == "NO_ERROR" || name.starts_with("1000 ");
-    let is_error = connections.goaways.keys().any(|name| !is_planned(name));
-    let frame = document.plan.goaway_name();
+    let is_error = connections.goaways.keys().any(|name| !ConnectionEnd::is_planned(name));
+    let frame = document.plan.connection_end().frame;
     let all = units::count(connections.connects_of_load());
     let text = format!("ended by the server ({frame}): {} of {all}", reasons.join(", "));
     let tone = if is_error { Tone::Bad } else { Tone::Plain };

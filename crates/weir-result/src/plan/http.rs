@@ -61,7 +61,45 @@ pub struct WebSocketPlan {
     pub deflate: bool,
 }
 
+/// What a protocol calls the end of a connection by the server.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionEnd {
+    /// Name of the frame that announces it.
+    pub frame: &'static str,
+    /// What to check if it comes before the first response.
+    pub remedy: &'static str,
+}
+
+impl ConnectionEnd {
+    /// True if the reason in such a frame is no error: NO_ERROR of HTTP/2 (RFC 9113 §7), 1000 of
+    /// WebSocket (RFC 6455 §7.4.1).
+    pub fn is_planned(reason: &str) -> bool {
+        reason == "NO_ERROR" || reason.starts_with("1000 ")
+    }
+}
+
 impl HttpPlan {
+    /// Returns what the protocol calls the end of a connection by the server. Versions without a
+    /// frame for it have none to name.
+    pub fn connection_end(self) -> ConnectionEnd {
+        match self {
+            HttpPlan::WebSocket(_) => {
+                ConnectionEnd { frame: "Close frame", remedy: "check the server" }
+            }
+            _ => ConnectionEnd { frame: "GOAWAY", remedy: "check the server's limits of HTTP/2" },
+        }
+    }
+
+    /// Returns the greatest number of requests in flight on one connection; `None` for HTTP/1, of
+    /// which the load says how many are pipelined.
+    pub fn streams(self) -> Option<u16> {
+        match self {
+            HttpPlan::Http2(http2) => Some(http2.streams),
+            HttpPlan::WebSocket(websocket) => Some(websocket.in_flight),
+            HttpPlan::Http10 | HttpPlan::Http11 => None,
+        }
+    }
+
     /// Returns the version with at most one request in flight on a connection.
     pub fn one_at_a_time(self) -> HttpPlan {
         match self {

@@ -64,9 +64,22 @@ impl Stage {
         is_endless(&self.duration_ns)
     }
 
+    /// Returns the rate of requests per second at an instant, in nanoseconds from the start of the
+    /// part: behind its end, the rate there.
+    pub fn rps_at(&self, at_ns: u64) -> f64 {
+        let share = at_ns.min(self.duration_ns) as f64 / self.duration_ns as f64;
+        let from = self.from.rps();
+        (from + (self.to.rps() - from) * share) * f64::from(self.burst)
+    }
+
+    /// Returns the rates of requests per second at its start and at its end.
+    pub fn ends_rps(&self) -> [f64; 2] {
+        [0, self.duration_ns].map(|at_ns| self.rps_at(at_ns))
+    }
+
     /// Returns the mean rate of requests per second.
     pub fn mean_rps(&self) -> f64 {
-        (self.from.rps() + self.to.rps()) / 2.0 * f64::from(self.burst)
+        self.ends_rps().iter().sum::<f64>() / 2.0
     }
 }
 
@@ -220,10 +233,7 @@ pub fn stage_at(stages: &[Stage], at_ns: i64) -> (usize, f64) {
     let last = stages.len() - 1;
     for (index, stage) in stages.iter().enumerate() {
         if left_ns < stage.duration_ns || index == last {
-            let share = left_ns.min(stage.duration_ns) as f64 / stage.duration_ns as f64;
-            let from = stage.from.rps();
-            let to = stage.to.rps();
-            return (index, (from + (to - from) * share) * f64::from(stage.burst));
+            return (index, stage.rps_at(left_ns));
         }
         left_ns -= stage.duration_ns;
     }

@@ -32,15 +32,15 @@ pub(crate) fn no_server(spec: &RunSpec, outcome: &LoadOutcome) -> Option<Note> {
         failures.iter().map(|(kind, count)| ConnectionFailure::of(*kind, *count).text).collect();
     reasons.dedup();
     let goaways = outcome.parts.measurements.connections.goaways.keys();
+    let end = plan.connection_end();
     let ended: Vec<String> = goaways
         .take(REASONS_MAX)
-        .map(|reason| format!("the server ended the connection ({}: {reason})", plan.goaway_name()))
+        .map(|reason| format!("the server ended the connection ({}: {reason})", end.frame))
         .collect();
     let remedy = match (has_response, !ended.is_empty()) {
         _ if is_tls => "check the server's TLS",
         (true, _) => "check the URL and the server",
-        (false, true) if plan.websocket().is_some() => "check the server",
-        (false, true) => "check the server's limits of HTTP/2",
+        (false, true) => end.remedy,
         (false, false) => "start the server",
     };
     reasons.extend(ended);

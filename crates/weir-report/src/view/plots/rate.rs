@@ -71,16 +71,13 @@ impl RatePoint {
 
 /// Returns a point for each slice of a ramp.
 fn of_ramp(document: &Document, planned: &Stage, stage: &StageSection) -> Vec<RatePoint> {
-    let from = planned.from.rps();
-    let to = planned.to.rps();
-    let length_s = planned.duration_ns as f64 / 1e9;
     let is_within = |slice: &&SliceEntry| {
         (stage.start_s..stage.end_s).contains(&slice.start_s)
             && slice.end_s <= document.throughput.window_s
     };
     let at = |slice: &SliceEntry| {
         let middle_s = (slice.start_s + slice.end_s) / 2.0 - stage.start_s;
-        (from + (to - from) * middle_s / length_s) * f64::from(planned.burst)
+        planned.rps_at((middle_s * 1e9) as u64)
     };
     let slices = document.slices.iter().filter(is_within);
     slices.map(|slice| RatePoint::of_slice(slice, at(slice))).collect()

@@ -1,7 +1,7 @@
 //! Plots over the time of a run: rates, failures, requests in flight.
 
 use weir_result::document::{SeriesEntry, SeriesPhase};
-use weir_result::{Document, Rate, Stage};
+use weir_result::{Document, Stage};
 
 use crate::view::{Axis, AxisUnit, Mark, Plot, Role, short};
 
@@ -91,13 +91,13 @@ pub(super) fn rates(document: &Document) -> Option<Plot> {
 /// Returns the corners of the planned rate of stages, from the start of the warm-up, which has the
 /// first rate, to the end of the window.
 fn planned_in_stages(stages: &[Stage], [start_s, end_s]: [f64; 2]) -> Vec<(f64, Option<f64>)> {
-    let rps = |rate: Rate, stage: &Stage| Some(rate.rps() * f64::from(stage.burst));
     let mut at_s = 0.0;
-    let mut corners: Vec<_> =
-        stages.first().map(|first| (start_s, rps(first.from, first))).into_iter().collect();
+    let first = stages.first().map(|first| (start_s, Some(first.rps_at(0))));
+    let mut corners: Vec<_> = first.into_iter().collect();
     for stage in stages {
+        let [from_rps, to_rps] = stage.ends_rps().map(Some);
         let length_s = stage.duration_ns as f64 / 1e9;
-        corners.extend([(at_s, rps(stage.from, stage)), (at_s + length_s, rps(stage.to, stage))]);
+        corners.extend([(at_s, from_rps), (at_s + length_s, to_rps)]);
         at_s += length_s;
     }
     corners.retain(|(at_s, _)| *at_s <= end_s);
