@@ -7,7 +7,7 @@ use crate::thresholds::{
 };
 use weir_result::document::{Limit, LimitedBy, Rule, RuleOutcome, Subject};
 use weir_result::{Document, HttpPlan};
-use weir_text::setting::CONNECTIONS;
+use weir_text::setting::{CONNECTIONS, IN_FLIGHT};
 use weir_text::{brief, units};
 
 /// Derives the limit from the rules about the client, and the figures of the document.
@@ -161,26 +161,44 @@ fn connections(document: &Document, planned_rps: f64) -> Option<String> {
     let service_s = mean_ns.max(1.0) / 1e9;
     let connections = document.covered_connections_max();
     let places = places(document, connections);
-    let noun = if connections == 1 { "connection" } else { "connections" };
-    let counted = match document.plan.load.connections.stages().is_empty() {
-        true => units::count(connections.into()),
-        false => format!("on average {:.1}", f64::from(connections) * places),
+    let held = in_flight_max(document).filter(|most| *most < f64::from(connections) * places);
+    let what = match held {
+        Some(most) => format!("{} requests in flight", units::count(most as u64)),
+        None => connections_in_words(document, connections, places),
     };
+    let most = held.unwrap_or(f64::from(connections) * places);
     let text = format!(
-        "{counted} {noun}{} × {} allow {}",
-        streams_in_words(document, places),
+        "{what} × {} allow {}",
         units::duration(mean_ns as u64),
-        units::round_rate(f64::from(connections) * places / service_s),
+        units::round_rate(most / service_s),
     );
     let offered = match document.offered_in_words() {
         None => return Some(format!("{text}; {}", remedy_in_words(document))),
         Some(_) if !document.plan.load.stages().is_empty() => units::round_rate(planned_rps),
         Some(offered) => offered,
     };
-    let needed = (planned_rps * service_s / places).ceil() as u64;
-    let is_short = needed > u64::from(connections);
-    let needed = units::count(needed);
-    is_short.then(|| format!("{text}; {offered} needs at least {needed}: raise {CONNECTIONS}"))
+    let in_flight = planned_rps * service_s;
+    let needed = if held.is_some() { in_flight } else { in_flight / places }.ceil() as u64;
+    let has = held.map_or(u64::from(connections), |most| most as u64);
+    let setting = if held.is_some() { IN_FLIGHT } else { CONNECTIONS };
+    let needs = units::count(needed);
+    (needed > has).then(|| format!("{text}; {offered} needs at least {needs}: raise {setting}"))
+}
+
+/// Returns the limit of requests in flight of the covered parts; `None` if the load has none.
+fn in_flight_max(document: &Document) -> Option<f64> {
+    let most = document.plan.load.in_flight_max?;
+    Some((f64::from(most) * document.share()).ceil())
+}
+
+/// Formats `10 connections × 2 streams`.
+fn connections_in_words(document: &Document, connections: u32, places: f64) -> String {
+    let noun = if connections == 1 { "connection" } else { "connections" };
+    let counted = match document.plan.load.connections.stages().is_empty() {
+        true => units::count(connections.into()),
+        false => format!("on average {:.1}", f64::from(connections) * places),
+    };
+    format!("{counted} {noun}{}", streams_in_words(document, places))
 }
 
 /// Returns the streams of each connection, as a factor; nothing if it has one by plan.

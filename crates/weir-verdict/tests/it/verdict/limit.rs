@@ -202,6 +202,16 @@ fn the_probe_separates_the_server_from_the_connections() {
         "2 connections × 1.05 ms allow 1,906/s; 3,000/s needs at least 4: raise `load.connections`",
     );
     check(open_with(4), Unknown, "");
+    // A limit of requests in flight below them is what holds the load back.
+    check(
+        |parts| {
+            open_with(40)(parts);
+            parts.given.plan.load.in_flight_max = Some(2);
+        },
+        Connections,
+        "2 requests in flight × 1.05 ms allow 1,906/s; 3,000/s needs at least 4: raise \
+         `load.in_flight_max`",
+    );
     // A client that is short of CPU time is no evidence about the server.
     check(
         |parts| {
