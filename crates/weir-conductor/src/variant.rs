@@ -22,11 +22,6 @@ impl Variant {
             spec,
         }
     }
-
-    /// True if requests are sent at a rate, or at the times of a log.
-    pub fn is_open_loop(&self) -> bool {
-        self.spec.replay.is_some() || self.spec.load.is_open_loop()
-    }
 }
 
 /// Returns a text without the secrets of any of the runs.

@@ -82,9 +82,15 @@ pub struct Control {
     /// Begin of the window, if the warm-up ends by detection.
     t0_at: OnceLock<Nanos>,
     board: OnceLock<WarmupBoard>,
-    failure: Mutex<Option<ScriptFailure>>,
+    failures: SourceFailures,
+}
+
+/// The first failures of what makes requests, which stop a run in order.
+#[derive(Debug, Default)]
+struct SourceFailures {
+    script: Mutex<Option<ScriptFailure>>,
     /// Reason why a list could not be read to its end.
-    list_failure: OnceLock<String>,
+    list: OnceLock<String>,
 }
 
 impl Control {
@@ -106,8 +112,7 @@ impl Control {
             part: None,
             t0_at: OnceLock::new(),
             board: OnceLock::new(),
-            failure: Mutex::new(None),
-            list_failure: OnceLock::new(),
+            failures: SourceFailures::default(),
         }
     }
 
@@ -133,7 +138,7 @@ impl Control {
     /// first failure is kept.
     #[cold]
     pub(crate) fn script_failed(&self, worker: u32, error: ScriptError, now: Nanos) {
-        if let Ok(mut failure) = self.failure.lock() {
+        if let Ok(mut failure) = self.failures.script.lock() {
             failure.get_or_insert(ScriptFailure { worker, error });
         }
         self.stop(now);
@@ -143,18 +148,18 @@ impl Control {
     /// failure is kept.
     #[cold]
     pub(crate) fn list_failed(&self, text: String, now: Nanos) {
-        self.list_failure.get_or_init(|| text);
+        self.failures.list.get_or_init(|| text);
         self.stop(now);
     }
 
     /// Returns the reason why a row of the list could not be read.
     pub fn list_failure(&self) -> Option<&str> {
-        self.list_failure.get().map(String::as_str)
+        self.failures.list.get().map(String::as_str)
     }
 
     /// Returns the first script failure, if there was one.
     pub fn script_failure(&self) -> Option<ScriptFailure> {
-        self.failure.lock().ok()?.clone()
+        self.failures.script.lock().ok()?.clone()
     }
 
     /// True if a script or the list has failed, which ends the load.

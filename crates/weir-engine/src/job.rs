@@ -27,11 +27,45 @@ pub(crate) use turns::{ListTurn, Turns};
 pub struct Job {
     /// The validated plan.
     pub plan: Plan,
+    /// Where its connections go.
+    pub target: JobTarget,
+    /// Requests that are sent.
+    pub requests: JobRequests,
+    /// What is read of responses, and how they are judged.
+    pub responses: JobResponses,
+    /// Protocol of the connections. A script whose functions distinguish connections requires
+    /// HTTP/1.
+    pub protocol: ProtocolFactory,
+    /// What this machine allows to the workers.
+    pub workers: JobWorkers,
+    /// Rules by which requests and the run end.
+    pub ending: Ending,
+    /// Earliest start of the schedule on the run's clock; [`Nanos::ZERO`] for as soon as all
+    /// connections are open.
+    pub not_before: Nanos,
+    /// Optional measurements.
+    pub extras: Extras,
+    /// Destination of the raw log, which has one row per slot; `None` for no log.
+    pub raw: Option<RawLog>,
+    /// Observers in addition to those that the plan requires.
+    pub observers: Vec<ObserverFactory>,
+}
+
+/// Where the connections of a job go.
+#[derive(Clone, Debug)]
+pub struct JobTarget {
     /// Target of the connections; the first one if there are several.
     pub endpoint: Endpoint,
     /// Targets of connections that are partitioned over several destinations, in the plan's order.
     /// If empty, all connections go to `endpoint`.
     pub destinations: Vec<Endpoint>,
+    /// TLS configuration; `None` for plain text.
+    pub tls: Option<TlsConfig>,
+}
+
+/// The requests of a job.
+#[derive(Clone, Debug)]
+pub struct JobRequests {
     /// The request to send, unless there is a list; the preflight's and the probe's in any case.
     pub request: Prepared,
     /// Requests that are sent in its place, each in its turn; `None` if there is only one.
@@ -40,37 +74,31 @@ pub struct Job {
     /// the start of the window in nanoseconds. No warm-up precedes them. `None`: the plan alone has
     /// the times.
     pub times: Option<Arc<[u64]>>,
+}
+
+/// What is read of the responses of a job, and how they are judged.
+#[derive(Clone, Debug, Default)]
+pub struct JobResponses {
     /// Expectations of responses; `None` if the plan's status codes alone decide.
     pub expectations: Option<Arc<ResponseChecks>>,
     /// Measurement of messages within responses; `None` if they are not measured. It excludes
     /// pipelining and scripts.
     pub messages: Option<MessageRules>,
-    /// Protocol of the connections. A script whose functions distinguish connections requires
-    /// HTTP/1.
-    pub protocol: ProtocolFactory,
     /// True if responses have bodies large enough to discard unread.
     pub discard: bool,
+    /// Memory budget of the bodies that are kept for scripts or expectations, over all connections.
+    pub body_budget: BodyBudget,
+}
+
+/// What this machine allows to the workers of a job.
+#[derive(Clone, Debug, Default)]
+pub struct JobWorkers {
     /// CPUs to pin workers to, the i-th worker of this run to the i-th, wrapping around if there
     /// are more workers. If empty, no worker is pinned.
     pub cpus: Vec<u32>,
-    /// TLS configuration; `None` for plain text.
-    pub tls: Option<TlsConfig>,
-    /// Memory budget of the bodies that are kept for scripts or expectations, over all connections.
-    pub body_budget: BodyBudget,
-    /// Rules by which requests and the run end.
-    pub ending: Ending,
-    /// Earliest start of the schedule on the run's clock; [`Nanos::ZERO`] for as soon as all
-    /// connections are open.
-    pub not_before: Nanos,
     /// True if workers may busy-poll in a closed loop with [`Wait::Auto`](weir_result::Wait::Auto):
     /// the server runs on this machine, and a CPU is left for it.
     pub may_poll: bool,
-    /// Optional measurements.
-    pub extras: Extras,
-    /// Destination of the raw log, which has one row per slot; `None` for no log.
-    pub raw: Option<RawLog>,
-    /// Observers in addition to those that the plan requires.
-    pub observers: Vec<ObserverFactory>,
 }
 
 /// Measurement of messages within responses.
@@ -118,21 +146,13 @@ impl Job {
     pub fn new(plan: Plan, endpoint: Endpoint, request: Prepared) -> Job {
         Job {
             plan,
-            endpoint,
-            destinations: Vec::new(),
-            request,
-            list: None,
-            times: None,
-            expectations: None,
-            messages: None,
+            target: JobTarget { endpoint, destinations: Vec::new(), tls: None },
+            requests: JobRequests { request, list: None, times: None },
+            responses: JobResponses::default(),
             protocol: ProtocolFactory::default(),
-            discard: false,
-            cpus: Vec::new(),
-            tls: None,
-            body_budget: BodyBudget::default(),
+            workers: JobWorkers::default(),
             ending: Ending::default(),
             not_before: Nanos::ZERO,
-            may_poll: false,
             extras: Extras::default(),
             raw: None,
             observers: Vec::new(),
@@ -141,12 +161,12 @@ impl Job {
 
     /// Returns the scheme of the target URI.
     pub(crate) fn scheme(&self) -> &'static str {
-        if self.tls.is_some() { "https" } else { "http" }
+        if self.target.tls.is_some() { "https" } else { "http" }
     }
 
     /// True if a socket is not open for requests as soon as it is connected.
     pub(crate) fn opens_in_steps(&self) -> bool {
-        self.tls.is_some() || self.protocol.is_multiplexed()
+        self.target.tls.is_some() || self.protocol.is_multiplexed()
     }
 
     /// Returns the partition of worker `number`, counted over all parts of the plan.
@@ -161,15 +181,15 @@ impl Job {
 
     /// Returns the turns of a list that belong to the worker with this partition.
     pub(crate) fn turns_of(&self, partition: Partition) -> Turns {
-        let is_once = self.list.as_ref().is_some_and(|list| list.sequence.is_once());
+        let is_once = self.requests.list.as_ref().is_some_and(|list| list.sequence.is_once());
         Turns::new(partition, is_once || self.plan.load.is_open_loop())
     }
 
     /// Returns the number of requests of the run, if it is fixed; [`u64::MAX`] for a stream of
     /// requests that decides it.
-    pub(crate) fn requests(&self) -> Option<u64> {
-        let is_streamed =
-            self.list.as_ref().is_some_and(|list| matches!(list.rows, ListRows::Streamed(_)));
+    pub(crate) fn request_count(&self) -> Option<u64> {
+        let list = self.requests.list.as_ref();
+        let is_streamed = list.is_some_and(|list| matches!(list.rows, ListRows::Streamed(_)));
         self.plan.load.requests.or(is_streamed.then_some(u64::MAX))
     }
 
@@ -182,16 +202,17 @@ impl Job {
 
     /// Returns the destination of connection `number` of the run.
     pub(crate) fn destination(&self, number: u32) -> &Endpoint {
-        let several = self.destinations.len();
-        let index = (number as usize).checked_rem(several);
-        index.map_or(&self.endpoint, |index| &self.destinations[index])
+        let JobTarget { endpoint, destinations, .. } = &self.target;
+        let index = (number as usize).checked_rem(destinations.len());
+        index.map_or(endpoint, |index| &destinations[index])
     }
 
     /// Returns the CPU that worker `number` is pinned to.
     pub(crate) fn cpu_of(&self, number: u32) -> Option<u32> {
         let rank = number / self.plan.part.map_or(1, Part::count);
-        let index = (rank as usize).checked_rem(self.cpus.len())?;
-        Some(self.cpus[index])
+        let cpus = &self.workers.cpus;
+        let index = (rank as usize).checked_rem(cpus.len())?;
+        Some(cpus[index])
     }
 }
 
@@ -204,5 +225,5 @@ pub fn planned_slots(plan: &Plan) -> Option<u64> {
     let schedule = Schedule::of(&plan.load, None, Partition::new(0, 1, 1));
     let warmup_ns = plan.load.warmup.span_ns;
     let until_ns = warmup_ns.saturating_add(plan.load.length_ns()?);
-    schedule.is_open_loop().then(|| schedule.planned(warmup_ns, until_ns))
+    schedule.planned(warmup_ns, until_ns)
 }

@@ -27,8 +27,9 @@ pub use exchange::{
     ObserverFactory, Outcome, Response, SlotPhase,
 };
 pub use job::{
-    BodyEncoder, CallChecks, Ending, Extras, Job, ListRows, ListedRequest, MessageRules, NextRow,
-    RequestList, ResponseChecks, RowCursor, RowSource, RowStream, planned_slots,
+    BodyEncoder, CallChecks, Ending, Extras, Job, JobRequests, JobResponses, JobTarget, JobWorkers,
+    ListRows, ListedRequest, MessageRules, NextRow, RequestList, ResponseChecks, RowCursor,
+    RowSource, RowStream, planned_slots,
 };
 pub use live::{LiveMessage, LiveSender, WorkerFrame};
 pub use record::{BEAT_NS, Heartbeat};

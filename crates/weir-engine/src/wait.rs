@@ -2,6 +2,7 @@
 //! and the trials by which `auto` adapts it. It may call the job alone, and reads no clock: the
 //! worker waits.
 
+mod attention;
 mod gathering;
 mod polling;
 mod waiting;

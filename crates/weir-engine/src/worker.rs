@@ -314,7 +314,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         let called_at = self.process_events();
         let mut now = self.backend.now();
         let woken_at = mem::replace(&mut self.turn.woken_at, Nanos::MAX).min(now);
-        self.pool.recorder_mut().catch_up.begin_turn(woken_at.since(from));
+        if let Some(catch_up) = self.pool.recorder_mut().catch_up() {
+            catch_up.begin_turn(woken_at.since(from));
+        }
         // A response that arrived while callbacks ran is handled in the next turn, so it is not
         // overdue now.
         if self.expire(now.min(called_at)) {
@@ -334,14 +336,22 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         self.turn.now = now;
         self.make_ahead();
         self.stalls.turn(from, until, woken_at, self.turn.now);
-        if self.pool.recorder().catch_up.is_on {
-            let before = in_flight;
-            let now = self.turn.now;
-            let in_flight = self.pool.connections.in_flight();
-            let is_overdue = self.slots.has_due(&self.pool.timeline, now);
-            self.pool.recorder_mut().catch_up.follow(now, before, in_flight, is_overdue);
-        }
+        self.follow_catch_up(in_flight);
         Ok(self.turn.now)
+    }
+
+    /// Follows a catch-up after late sends; `before` requests were in flight before the turn.
+    #[inline]
+    fn follow_catch_up(&mut self, before: u64) {
+        if self.pool.recorder_mut().catch_up().is_none_or(|catch_up| !catch_up.is_on) {
+            return;
+        }
+        let now = self.turn.now;
+        let in_flight = self.pool.connections.in_flight();
+        let is_overdue = self.slots.has_due(&self.pool.timeline, now);
+        if let Some(catch_up) = self.pool.recorder_mut().catch_up() {
+            catch_up.follow(now, before, in_flight, is_overdue);
+        }
     }
 
     /// Cuts the window for a requested stop, or ends the drain if the window is over. Checked

@@ -166,7 +166,7 @@ impl Epoll {
             return self.on_connected(index, events);
         }
         if events & (libc::EPOLLERR | libc::EPOLLHUP) == libc::EPOLLERR
-            && let (Some(stamps), Some(fd)) = (self.core.stamps.entry(conn.stamps), &conn.fd)
+            && let (Some(stamps), Some(fd)) = (self.core.stamps.states.entry(conn.stamps), &conn.fd)
             && stamps.collect(fd)
         {
             // The entry in the error queue caused this event. A failed socket reports a hang-up as
@@ -210,7 +210,7 @@ impl Epoll {
             return Ok(false);
         }
         let now = self.core.clock.now();
-        if self.core.retry_at <= now {
+        if self.core.retries.at <= now {
             self.retry();
         }
         if self.has_more() {

@@ -106,25 +106,36 @@ pub(crate) struct SocketCore<C> {
     pub(crate) to_send: Vec<u32>,
     /// Failures that the kernel does not report again, by connection and generation.
     pub(crate) failures: VecDeque<(u32, u16, io::Error)>,
-    /// Unix connects to retry once the listener has room.
-    busy: Vec<(u32, u16, SockAddr)>,
-    /// Time of the next retry of `busy` and of the paused listeners.
-    pub(crate) retry_at: Nanos,
+    /// What is tried again later.
+    pub(crate) retries: Retries,
     /// The first event of the batch, found while waiting.
     pub(crate) found: Option<RawEvent>,
     /// Events of one receive that produced several; the last of them has the bytes.
     pub(crate) parked: VecDeque<RawEvent>,
-    /// Time-stamp state of stamped connections.
-    pub(crate) stamps: Slab<Stamps>,
-    /// Stamped connections that have sent bytes since their error queues were last read.
-    pub(crate) transmitting: Vec<u32>,
-    wall: Wall,
+    /// Time stamps of stamped connections.
+    pub(crate) stamps: StampedConns,
     pub(crate) spinning: Spinning,
     margin: Margin,
     pub(crate) failing: Failing,
     pub(crate) tcp: TcpTally,
     /// True if the waker was used since the last wait.
     pub(crate) woken: bool,
+}
+
+/// What is tried again later, because a listener or a table was full.
+pub(crate) struct Retries {
+    /// Unix connects to retry once the listener has room, by connection and generation.
+    busy: Vec<(u32, u16, SockAddr)>,
+    /// Time of the next retry of `busy` and of the paused listeners.
+    pub(crate) at: Nanos,
+}
+
+/// Connections whose packets have time stamps.
+pub(crate) struct StampedConns {
+    pub(crate) states: Slab<Stamps>,
+    /// Those that have sent bytes since their error queues were last read.
+    pub(crate) transmitting: Vec<u32>,
+    wall: Wall,
 }
 
 impl<C: Default> SocketCore<C> {
@@ -137,13 +148,14 @@ impl<C: Default> SocketCore<C> {
             outgoing: Outgoing::new(),
             to_send: Vec::new(),
             failures: VecDeque::new(),
-            busy: Vec::new(),
-            retry_at: Nanos::MAX,
+            retries: Retries { busy: Vec::new(), at: Nanos::MAX },
             found: None,
             parked: VecDeque::new(),
-            stamps: Slab::default(),
-            transmitting: Vec::new(),
-            wall: Wall::new(clock),
+            stamps: StampedConns {
+                states: Slab::default(),
+                transmitting: Vec::new(),
+                wall: Wall::new(clock),
+            },
             spinning: Spinning::default(),
             margin: Margin::new(),
             failing: Failing::default(),
@@ -231,7 +243,7 @@ impl<C: Default> SocketCore<C> {
         policy: WaitPolicy,
     ) -> (WaitMethod, WaitPolicy) {
         let policy = self.spinning.temper(now, until, policy);
-        (WaitMethod::plan(now, until.min(self.retry_at), policy, self.margin), policy)
+        (WaitMethod::plan(now, until.min(self.retries.at), policy, self.margin), policy)
     }
 
     /// Adjusts the spin margin to a stretch, as planned, that ended at `now` without an event.

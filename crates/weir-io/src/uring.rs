@@ -227,7 +227,7 @@ impl Uring {
             return Ok(false);
         }
         let now = self.core.clock.now();
-        if self.core.retry_at <= now {
+        if self.core.retries.at <= now {
             self.retry();
         }
         let more = self.prepare()?;
@@ -238,9 +238,9 @@ impl Uring {
         };
         match method {
             WaitMethod::Look => self.ring.submit(true)?,
-            WaitMethod::Spin => self.spin(now, until.min(self.core.retry_at))?,
+            WaitMethod::Spin => self.spin(now, until.min(self.core.retries.at))?,
             WaitMethod::Attend(awake_until) => {
-                self.spin(now, awake_until.min(self.core.retry_at))?
+                self.spin(now, awake_until.min(self.core.retries.at))?
             }
             WaitMethod::Sleep(wake_at) => self.sleep(now, wake_at, 1)?,
             WaitMethod::Gather(wake_at, events) => self.sleep(now, wake_at, events)?,

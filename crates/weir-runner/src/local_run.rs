@@ -96,7 +96,7 @@ impl LocalRun {
             message.text = redaction.lines(&message.text);
         }
         let unconnected =
-            trace.steps.is_empty().then(|| format!("cannot connect to {}", load.endpoint));
+            trace.steps.is_empty().then(|| format!("cannot connect to {}", load.target.endpoint));
         Ok(ExchangeTrace {
             request: redaction.lines(&trace.request),
             response: redaction.lines(&trace.response),
@@ -109,7 +109,7 @@ impl LocalRun {
     /// True if a script sends no request elsewhere than to the target.
     fn goes_there(&self) -> bool {
         let PlannedRun { scripts, load, .. } = &self.planned;
-        scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&load.endpoint))
+        scripts.as_ref().is_none_or(|scripts| scripts.goes_to(&load.target.endpoint))
     }
 
     /// Checks that this machine has the addresses and descriptors of the load. wrk does not check.
@@ -196,7 +196,7 @@ impl LocalRun {
             return Ok(None);
         }
         observer.phase(Phase::Selfcheck, plan);
-        selfcheck::measure(plan, &self.planned.load.cpus, interrupts)
+        selfcheck::measure(plan, &self.planned.load.workers.cpus, interrupts)
     }
 
     /// Runs the one-connection probe, if the target may be probed: the preflight received a
@@ -228,7 +228,7 @@ impl LocalRun {
             WitnessChoice::On => true,
             WitnessChoice::Off => false,
         };
-        let is_once = job.list.as_ref().is_some_and(|list| list.sequence.is_once());
+        let is_once = job.requests.list.as_ref().is_some_and(|list| list.sequence.is_once());
         let is_idle = job.plan.is_idle();
         is_enabled && self.planned.scripts.is_none() && !is_once && !is_idle
     }
@@ -245,7 +245,7 @@ impl LocalRun {
 
     /// Adds the notes on the outcome. Returns the one on a server that could not be reached.
     fn add_notes(&mut self, job: &Job, outcome: &LoadOutcome, has_preflight: bool) -> Option<Note> {
-        if self.spec.compat.is_some() && job.tls.is_some() {
+        if self.spec.compat.is_some() && job.target.tls.is_some() {
             let text =
                 "the server's certificate is not verified, as in wrk; weir's own form verifies it";
             self.planned.notes.push(Note::new("unverified", text));
@@ -350,7 +350,7 @@ impl PreparedRun for LocalRun {
 
     fn first_requests(&self) -> Vec<String> {
         let PlannedRun { load, redaction, .. } = &self.planned;
-        let lines = load.list.iter().flat_map(|list| first_lines(list, 10));
+        let lines = load.requests.list.iter().flat_map(|list| first_lines(list, 10));
         lines.map(|line| redaction.lines(&line)).collect()
     }
 

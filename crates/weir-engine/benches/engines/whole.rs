@@ -22,10 +22,8 @@ pub(crate) fn run<B: Backend>(
     request: &Prepared,
     stamps: StampChoice,
 ) -> io::Result<()> {
-    let job = Job {
-        discard: load.discards(),
-        ..Job::new(plan(load, stamps), endpoint.clone(), request.clone())
-    };
+    let mut job = Job::new(plan(load, stamps), endpoint.clone(), request.clone());
+    job.responses.discard = load.discards();
     run_on(&job, 0, &Control::new(1, None), backend, None, None).map(drop)
 }
 

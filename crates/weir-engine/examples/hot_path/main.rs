@@ -42,7 +42,7 @@ fn main() {
 fn run(scenario: &Scenario, times: u64) -> u64 {
     let job = scenario.job(times);
     let control = Control::new(1, None);
-    let backend = Memory::new(scenario, job.request.bytes().len());
+    let backend = Memory::new(scenario, job.requests.request.bytes().len());
     let measured = run_on(&job, 0, &control, backend, None, None).expect("memory does not fail");
     let outcomes = measured.results.outcomes;
     assert_eq!(outcomes.ok, outcomes.total(), "{}: every request gets a response", scenario.name);

@@ -113,7 +113,9 @@ impl Scenario {
             false => ProtocolFactory::Http1,
         };
         let list = (self.rows > 0).then(|| Arc::new(list(self.rows, self.path)));
-        Job { protocol, list, ..Job::new(plan, endpoint, request) }
+        let mut job = Job { protocol, ..Job::new(plan, endpoint, request) };
+        job.requests.list = list;
+        job
     }
 }
 

@@ -157,13 +157,14 @@ fn job(random: &mut Random, plan: Plan) -> Job {
     let thread_rates = random.chance(0.3);
     let batch_times = random.chance(0.3);
     let abandons = random.chance(0.05);
-    Job {
-        destinations,
-        discard,
+    let mut job = Job {
         ending: Ending { late_responses, stops_at_t1, needs_connection, abandons },
         extras: Extras { thread_rates, batch_times, ..Extras::default() },
         ..Job::new(plan, endpoint, request.expect("a plain request"))
-    }
+    };
+    job.target.destinations = destinations;
+    job.responses.discard = discard;
+    job
 }
 
 /// Returns the world of a worker: one in six with the simplest server, two without faults, three

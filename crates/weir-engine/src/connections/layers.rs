@@ -65,9 +65,9 @@ impl Layers {
         let if_so = |wanted: bool| if wanted { connections } else { 0 };
         Layers {
             are_plain,
-            tls: job.tls.clone().map(|config| Clients::new(config, connections)),
+            tls: job.target.tls.clone().map(|config| Clients::new(config, connections)),
             openings: (0..if_so(!are_plain)).map(|_| None).collect(),
-            sessions: (0..if_so(job.tls.is_some())).map(|_| None).collect(),
+            sessions: (0..if_so(job.target.tls.is_some())).map(|_| None).collect(),
             output: Vec::new(),
             has_stepped: false,
             plain: Vec::new(),

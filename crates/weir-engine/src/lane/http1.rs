@@ -279,8 +279,8 @@ impl Http1Lane {
     pub(crate) fn new(job: &Job, pool: &mut ConnectionPool) -> Http1Lane {
         let connections = &mut pool.connections;
         let limits = connections.limits;
-        let budget = job.body_budget.clone();
-        let format = job.messages.as_ref().and_then(|rules| rules.format.clone());
+        let budget = job.responses.body_budget.clone();
+        let format = job.responses.messages.as_ref().and_then(|rules| rules.format.clone());
         let mut slots = Http1Slots::new(limits.depth, pool.needs.keeps, format, budget);
         if !limits.leases {
             connections.all().for_each(|conn| connections.at_mut(conn).slot = slots.lease(conn));

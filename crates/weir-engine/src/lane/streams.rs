@@ -286,10 +286,10 @@ impl StreamLane {
         let limits = &connections.limits;
         let connection = |_| {
             let mut protocol = factory.make(limits.depth);
-            protocol.set_interest(needs.keeps, &job.body_budget);
-            let rules = job.expectations.as_ref().and_then(|checks| checks.call_rules());
+            protocol.set_interest(needs.keeps, &job.responses.body_budget);
+            let rules = job.responses.expectations.as_ref().and_then(|checks| checks.call_rules());
             rules.iter().for_each(|rules| protocol.set_calls(*rules));
-            let format = job.messages.as_ref().and_then(|rules| rules.format.as_ref());
+            let format = job.responses.messages.as_ref().and_then(|rules| rules.format.as_ref());
             format.iter().for_each(|format| protocol.set_messages(format));
             StreamConnection { protocol, is_taken: false, ended_at: Nanos::ZERO, allowed: 0 }
         };

@@ -28,9 +28,9 @@ impl ResponseNeeds {
     /// one. Requests are independent `streams` or not.
     pub(crate) fn new(job: &Job, script: Option<&Calls>, streams: bool) -> ResponseNeeds {
         let shows = script.and_then(shown);
-        let checks = job.expectations.as_ref().map(|checks| checks.interest());
-        let messages = job.messages.as_ref().map(|_| Interest::Head);
-        let splits = job.messages.as_ref().is_some_and(|rules| rules.format.is_some());
+        let checks = job.responses.expectations.as_ref().map(|checks| checks.interest());
+        let messages = job.responses.messages.as_ref().map(|_| Interest::Head);
+        let splits = job.responses.messages.as_ref().is_some_and(|rules| rules.format.is_some());
         let keeps = shows.max(checks).max(messages).unwrap_or_default();
         let is_read = shows.is_some() || keeps != Interest::Status;
         ResponseNeeds {
@@ -39,7 +39,7 @@ impl ResponseNeeds {
             keeps,
             messages: messages.is_some(),
             pushes: job.plan.websocket().is_some(),
-            discards: job.discard && job.tls.is_none() && !is_read && !streams,
+            discards: job.responses.discard && job.target.tls.is_none() && !is_read && !streams,
         }
     }
 

@@ -58,9 +58,9 @@ impl Ledger {
     ) -> Ledger {
         Ledger {
             success: job.plan.success,
-            judge: job.expectations.as_ref().map(|checks| Box::new(Judge::new(checks))),
+            judge: job.responses.expectations.as_ref().map(|checks| Box::new(Judge::new(checks))),
             recorder: Recorder::new(job, timeline, gap_ns),
-            connections: ConnectionCounts::new(connections.into(), job.tls.is_some()),
+            connections: ConnectionCounts::new(connections.into(), job.target.tls.is_some()),
             messages: MessageRecorder::new(job, job.own_connections_max(number)),
             observers: Observers::new(job, number, &stamping),
             stamping,

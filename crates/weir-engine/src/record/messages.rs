@@ -58,7 +58,7 @@ impl MessageRecorder {
     /// Returns the recorder of a worker with these connections; `None` if messages are not
     /// measured.
     pub(super) fn new(job: &Job, connections: u32) -> Option<Box<MessageRecorder>> {
-        let rules = job.messages.as_ref()?;
+        let rules = job.responses.messages.as_ref()?;
         let depth = usize::from(job.plan.depth());
         Some(Box::new(MessageRecorder {
             depth,

@@ -29,13 +29,13 @@ pub(crate) struct Observers {
 impl Observers {
     /// Returns the observers of worker `number` of `job`.
     pub(crate) fn new(job: &Job, number: u32, stamping: &Stamping) -> Observers {
-        let destinations = Destinations::new(job.partition(number), job.destinations.len());
+        let destinations = Destinations::new(job.partition(number), job.target.destinations.len());
         let mut all: Vec<Box<dyn ExchangeObserver>> = Vec::new();
         all.extend(boxed(Some(StampTallies::new(stamping.connections()))));
         all.extend(boxed(RawWriter::new(job, number)));
         all.extend(boxed(destinations));
         all.extend(job.observers.iter().map(|factory| factory.make(number)));
-        let sees_all = job.messages.is_some() || all.iter().any(|one| one.sees_all());
+        let sees_all = job.responses.messages.is_some() || all.iter().any(|one| one.sees_all());
         Observers { all, sees_all }
     }
 

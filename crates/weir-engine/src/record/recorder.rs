@@ -11,6 +11,7 @@ mod finish;
 mod lags_by_stage;
 mod occupancy;
 mod plan_facts;
+mod punctuality;
 mod sampler;
 mod series;
 mod slices;
@@ -28,11 +29,10 @@ use crate::live::{FRAME_NS, WorkerFrame, WorkerLive};
 use crate::time::{Timeline, WarmupDetector};
 use by_name::ByName;
 use catch_up::CatchUp;
-use departures::DepartureCounts;
 use failures::count_failure;
-use lags_by_stage::LagsByStage;
 use occupancy::{Integral, OccupancyCount};
 pub(crate) use plan_facts::PlanFacts;
+use punctuality::Punctuality;
 use sampler::Sampler;
 use series::Series;
 use slices::Slices;
@@ -45,23 +45,18 @@ const STATUS_CODES: usize = 1000;
 /// One worker's counters and histograms.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    is_open_loop: bool,
     workers: u32,
     /// Stages of the load.
     stages: Vec<StageSpan>,
-    /// Mean time between the worker's slots, in nanoseconds.
-    gap_ns: u64,
     /// Responses to members of M, by status code.
     status: Box<[u64; STATUS_CODES]>,
     counts: RunCounts,
     times: Times,
-    lags_by_stage: LagsByStage,
+    /// How sends kept to the plan, if there is one.
+    punctuality: Option<Punctuality>,
     window: Window,
     pub(super) slices: Slices,
     series: Series,
-    departures: DepartureCounts,
-    /// Requests of an open loop that late sends delayed.
-    pub(crate) catch_up: CatchUp,
     occupancy: OccupancyCount,
     /// Streams that the connections allow; 0 with HTTP/1.
     capacity: Integral,
@@ -98,30 +93,26 @@ impl Recorder {
     pub(super) fn new(job: &Job, timeline: &Timeline, gap_ns: u64) -> Recorder {
         let workers = job.plan.threads;
         let extras = job.extras;
-        let is_open_loop = job.plan.load.is_open_loop();
         let stages = job.plan.load.stage_spans();
+        let punctuality = || Punctuality::new(timeline, &stages, workers, gap_ns);
+        let punctuality = job.plan.load.is_open_loop().then(punctuality);
+        let of_names =
+            |list| ByName::new(list, punctuality.is_some(), job.responses.messages.is_some());
         Recorder {
-            is_open_loop,
             workers,
-            gap_ns,
             status: Box::new([0; STATUS_CODES]),
             counts: RunCounts::default(),
             times: Times { batch: extras.batch_times.then(Tally::new), ..Times::default() },
-            lags_by_stage: LagsByStage::new(timeline, &stages),
+            names: job.requests.list.as_ref().map(of_names),
+            punctuality,
             window: Window::default(),
             slices: Slices::new(timeline, &stages),
             stages,
             series: Series::new(timeline, workers),
-            departures: DepartureCounts::new(timeline, workers, gap_ns),
-            catch_up: CatchUp::default(),
             occupancy: OccupancyCount::default(),
             capacity: Integral::default(),
             warmup: job.plan.load.warmup.is_auto.then(WarmupDetector::default),
             sampler: extras.thread_rates.then(Sampler::default),
-            names: job
-                .list
-                .as_ref()
-                .map(|list| ByName::new(list, is_open_loop, job.messages.is_some())),
         }
     }
 
@@ -135,22 +126,27 @@ impl Recorder {
     /// Begins the window of the timeline, once S is fixed. The counts from the time of connecting
     /// stay.
     pub(crate) fn begin(&mut self, timeline: &Timeline) {
-        self.slices = Slices::new(timeline, &self.stages);
-        self.lags_by_stage = LagsByStage::new(timeline, &self.stages);
         self.series = Series::new(timeline, self.workers);
-        if self.is_open_loop {
-            self.departures = DepartureCounts::new(timeline, self.workers, self.gap_ns);
-        }
+        self.place_window(timeline);
     }
 
     /// Begins the window earlier than planned; nothing of it has been recorded yet.
     pub(crate) fn begin_window(&mut self, timeline: &Timeline) {
         self.series.rebase(timeline.t0);
+        self.place_window(timeline);
+    }
+
+    fn place_window(&mut self, timeline: &Timeline) {
         self.slices = Slices::new(timeline, &self.stages);
-        self.lags_by_stage = LagsByStage::new(timeline, &self.stages);
-        if self.is_open_loop {
-            self.departures = DepartureCounts::new(timeline, self.workers, self.gap_ns);
+        if let Some(punctuality) = &mut self.punctuality {
+            punctuality.begin(timeline, &self.stages);
         }
+    }
+
+    /// Returns the catch-up after late sends; `None` in a closed loop, where none is late.
+    #[inline]
+    pub(crate) fn catch_up(&mut self) -> Option<&mut CatchUp> {
+        self.punctuality.as_mut().map(|punctuality| &mut punctuality.catch_up)
     }
 
     /// Returns the first border of intervals at or after `at`, which is before `t0`.
@@ -171,7 +167,7 @@ impl Recorder {
 
     /// Returns the longest service time of a response so far.
     pub(crate) fn service_max_ns(&self) -> u64 {
-        self.times.service_max_ns()
+        self.punctuality.as_ref().map_or(0, Punctuality::service_max_ns)
     }
 
     /// Counts the expectation that the response to `exchanges` identical exchanges missed. They end
@@ -204,16 +200,16 @@ impl Recorder {
         match exchange.phase {
             SlotPhase::Warmup => {
                 self.counts.sent.warmup += count;
-                if self.is_open_loop {
-                    self.catch_up.sent(exchange, exchange.sched_lag(), 0);
+                if let Some(catch_up) = self.catch_up() {
+                    catch_up.sent(exchange, exchange.sched_lag(), 0);
                 }
             }
             SlotPhase::Tail => self.counts.sent.tail += count,
             SlotPhase::Measured => {
                 self.counts.sent.measured += count;
                 self.counts.unresolved += count;
-                if self.is_open_loop {
-                    (0..requests).for_each(|_| self.lag(exchange));
+                if let Some(punctuality) = &mut self.punctuality {
+                    (0..requests).for_each(|_| punctuality.sent(exchange));
                 }
             }
         }
@@ -244,18 +240,6 @@ impl Recorder {
             SlotPhase::Measured => self.counts.unsent.measured += 1,
             SlotPhase::Tail => self.counts.unsent.tail += 1,
         }
-    }
-
-    /// Records the request's send lag.
-    #[inline]
-    fn lag(&mut self, exchange: &Exchange) {
-        if exchange.intended_at >= self.lags_by_stage.ends_at {
-            self.lags_by_stage.end_before(exchange.intended_at, self.times.lags());
-        }
-        let sched_lag = exchange.sched_lag();
-        self.times.lag(exchange, sched_lag);
-        self.departures.count(exchange, sched_lag);
-        self.catch_up.sent(exchange, sched_lag, 1);
     }
 
     /// Counts the end of `exchanges` identical exchanges, at least one, with the same outcome.
@@ -320,8 +304,8 @@ impl Recorder {
             response_ok.record_times(response_ns, times);
             let first_byte_ns = response.first_byte_at.since(exchange.sent_at);
             self.times.first_byte.record_times(first_byte_ns, times);
-            if self.is_open_loop {
-                self.times.ok(exchange, response_ns, service_ns, times);
+            if let Some(punctuality) = &mut self.punctuality {
+                punctuality.ok(exchange, response_ns, service_ns, times);
             }
             return;
         }
@@ -375,7 +359,10 @@ impl Recorder {
         slice.not_ok.record(response_ns);
         count_failure(&mut slice.outcomes, outcome);
         count_failure(&mut self.counts.outcomes, outcome);
-        self.times.failed(outcome, response_ns, service_ns);
+        self.times.response.record(outcome, response_ns);
+        if let Some(punctuality) = &mut self.punctuality {
+            punctuality.failed(outcome, service_ns);
+        }
         match outcome {
             Outcome::TransportError(kind) => *self.counts.errors.entry(kind).or_default() += 1,
             Outcome::TimedOut => self.counts.overdue += 1,
@@ -423,28 +410,19 @@ impl Recorder {
         in_flight: u64,
         backlog: u64,
     ) -> WorkerFrame {
-        let unwaited = &self.times.unwaited;
-        let waited = &self.times.waited;
-        let coarse = |times: &Tally| times.sparse(WorkerFrame::COARSENESS);
-        let mut send_lag = coarse(&unwaited.lag);
-        send_lag.add(&coarse(&waited.send_lag));
-        let mut ended = self.lags_by_stage.sum.send_lag.clone();
-        ended.coarsen(WorkerFrame::COARSENESS);
-        send_lag.add(&ended);
-        let sched_lags = [&unwaited.lag, &waited.sched_lag].map(|lags| lags.exact().max_ns);
-        let sched_lag_max_ns = self.lags_by_stage.sum.sched_lag.exact().max_ns;
         let frames = now.since(start) / FRAME_NS;
         let turn = frames as usize % WorkerFrame::NAME_TURNS;
-        WorkerFrame {
+        let mut frame = WorkerFrame {
             at: now,
             interval: self.series.in_progress(now, in_flight, backlog),
-            send_lag,
-            connection_wait: coarse(&waited.connection_wait),
-            sched_lag_max_ns: sched_lags.into_iter().fold(sched_lag_max_ns, u64::max),
             errors: self.counts.errors.clone(),
             names: self.names.as_ref().map(|names| names.totals(Some(turn))).unwrap_or_default(),
             ..WorkerFrame::default()
+        };
+        if let Some(punctuality) = &self.punctuality {
+            punctuality.add_to_frame(&mut frame);
         }
+        frame
     }
 
     /// Returns where messages of slots are counted.

@@ -70,7 +70,7 @@ impl RequestForm for Repeated {
 
     /// Requests of a list are sent one by one.
     fn prepare(request: &Prepared, job: &Job, backend: &mut impl Backend) -> Repeated {
-        let depth = if job.list.is_some() { 1 } else { job.plan.depth() };
+        let depth = if job.requests.list.is_some() { 1 } else { job.plan.depth() };
         Repeated::new(request.bytes(), request.traits(), depth, backend)
     }
 

@@ -138,7 +138,7 @@ impl Feeds {
     /// # Errors
     /// If no thread can be started.
     pub(crate) fn start(job: &Arc<Job>, control: &Arc<Control>, clock: Clock) -> io::Result<Feeds> {
-        let Some(list) = job.list.clone() else { return Ok(Feeds::default()) };
+        let Some(list) = job.requests.list.clone() else { return Ok(Feeds::default()) };
         match &list.rows {
             ListRows::Prepared(_) => Ok(Feeds::default()),
             ListRows::Read(_) => {
@@ -199,7 +199,7 @@ fn start_stream(
     let job = Arc::clone(job);
     let control = Arc::clone(control);
     let read = move || {
-        let Some(list) = &job.list else { return };
+        let Some(list) = &job.requests.list else { return };
         let owner = |index| job.partition(0).owner(index) as usize;
         if let Err(text) = send_stream(list, &stream, owner, &mut senders, &end) {
             control.list_failed(text, clock.now());
@@ -240,7 +240,7 @@ fn send_rows(
     worker: u32,
     sender: &SyncSender<Vec<ListedRequest>>,
 ) -> Result<(), String> {
-    let Some(list) = &job.list else { return Ok(()) };
+    let Some(list) = &job.requests.list else { return Ok(()) };
     let ListRows::Read(source) = &list.rows else { return Ok(()) };
     let mut reader = source.open()?;
     let turns = job.turns_of(job.partition(worker));

@@ -32,13 +32,13 @@ impl SlotSource {
     /// Returns the slots of `job` that `partition` owns.
     pub(crate) fn new(job: &Job, partition: Partition) -> SlotSource {
         let plan = &job.plan;
-        let schedule = Schedule::of(&plan.load, job.times.as_ref(), partition);
-        let quota = job.requests().filter(|_| !schedule.is_open_loop());
+        let schedule = Schedule::of(&plan.load, job.requests.times.as_ref(), partition);
+        let quota = job.request_count().filter(|_| schedule.peek().is_none());
         SlotSource {
             shed: ShedSlots::new(plan, partition, schedule.clone()),
             schedule,
             quota: quota.map(|requests| partition.owned_below(requests)),
-            has_tail: job.requests().is_none() && !job.ending.stops_at_t1,
+            has_tail: job.request_count().is_none() && !job.ending.stops_at_t1,
             tick_ns: plan.tick_ns.unwrap_or(1),
             turns: job.turns_of(partition),
             listed: 0,
@@ -155,9 +155,9 @@ impl SlotSource {
     /// Returns the turn of a list's next request.
     #[inline]
     pub(crate) fn next_turn(&self) -> ListTurn {
-        match self.schedule.is_open_loop() {
-            true => ListTurn::Slot(self.schedule.next_index()),
-            false => self.turns.nth(self.listed),
+        match self.schedule.peek() {
+            Some(_) => ListTurn::Slot(self.schedule.next_index()),
+            None => self.turns.nth(self.listed),
         }
     }
 

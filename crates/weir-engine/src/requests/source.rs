@@ -70,9 +70,11 @@ impl<'a, R: RequestForm> RequestSource<'a, R> {
     ) -> RequestSource<'a, R> {
         let scheme = R::STREAMS.then(|| job.scheme());
         let feed = feed.map(|feed| feed.in_scheme(scheme));
-        let (same, varied) = match (&mut script, &job.list) {
+        let (same, varied) = match (&mut script, &job.requests.list) {
             (Some(script), _) => of_script(job, script, backend),
-            (None, None) => (Some(R::prepare(&job.request, job, backend)), Varied::Nothing),
+            (None, None) => {
+                (Some(R::prepare(&job.requests.request, job, backend)), Varied::Nothing)
+            }
             (None, Some(list)) => match &list.rows {
                 ListRows::Prepared(requests) => {
                     (None, Varied::Listed(Listed::new(list, requests, job, backend)))
@@ -247,7 +249,7 @@ impl<'a, R: RequestForm> RequestSource<'a, R> {
     /// True if a batch for a future slot should be made now.
     pub(crate) fn has_time_ahead(&self, demand: &Demand<'_>, now: Nanos) -> bool {
         let Some(queue) = self.queue() else { return false };
-        let is_made = queue.repeated.is_some() || !demand.slots.schedule.is_open_loop();
+        let is_made = queue.repeated.is_some() || demand.slots.schedule.peek().is_none();
         if is_made || self.is_over() {
             return false;
         }

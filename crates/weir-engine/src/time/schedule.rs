@@ -73,16 +73,11 @@ impl Schedule {
         schedule
     }
 
-    /// True if slots have planned times.
-    pub(crate) fn is_open_loop(&self) -> bool {
-        !matches!(self.kind, ScheduleKind::Closed)
-    }
-
     /// Returns the due time of the next slot, as an offset from S. A closed loop has no plan:
     /// `None`.
     #[inline]
     pub(crate) fn peek(&self) -> Option<u64> {
-        self.is_open_loop().then_some(self.next_ns)
+        (!matches!(self.kind, ScheduleKind::Closed)).then_some(self.next_ns)
     }
 
     /// Returns the due time of the slot behind `nth` others, as [`peek`](Schedule::peek) does.
@@ -159,16 +154,19 @@ impl Schedule {
         }
     }
 
-    /// Returns the number of owned slots due in `[from_ns, until_ns)`, from the plan alone. The
-    /// outcome classes must add up to it. Drawn times are drawn again from their seed.
-    pub(crate) fn planned(&self, from_ns: u64, until_ns: u64) -> u64 {
+    /// Returns the number of owned slots due in `[from_ns, until_ns)`, from the plan alone; `None`
+    /// in a closed loop. The outcome classes must add up to it. Drawn times are drawn again from
+    /// their seed.
+    pub(crate) fn planned(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
         match &self.kind {
-            ScheduleKind::Closed => 0,
+            ScheduleKind::Closed => None,
             ScheduleKind::Indexed(slots) => {
                 let below = |ns| self.partition.owned_below(slots.first_at(ns));
-                below(until_ns) - below(from_ns)
+                Some(below(until_ns) - below(from_ns))
             }
-            ScheduleKind::Drawn(slots) => slots.count_owned(&self.partition, from_ns..until_ns),
+            ScheduleKind::Drawn(slots) => {
+                Some(slots.count_owned(&self.partition, from_ns..until_ns))
+            }
         }
     }
 
@@ -196,8 +194,7 @@ impl Schedule {
         mut span_end: impl FnMut(u64) -> u64,
         mut each: impl FnMut(SlotRange),
     ) {
-        while self.is_open_loop() && self.next_ns < until_ns {
-            let first_ns = self.next_ns;
+        while let Some(first_ns) = self.peek().filter(|first_ns| *first_ns < until_ns) {
             let end = span_end(first_ns).clamp(first_ns + 1, until_ns);
             let range = match &self.kind {
                 ScheduleKind::Indexed(slots @ IndexedTimes::Uniform(rate)) => {
@@ -307,7 +304,7 @@ mod tests {
                     let partition = Partition::new(part, parts, connections);
                     let mine = offsets(&load, partition, 1_000_000_000);
                     let schedule = of_load(&load, partition);
-                    assert_eq!(mine.len() as u64, schedule.planned(0, 1_000_000_000));
+                    assert_eq!(Some(mine.len() as u64), schedule.planned(0, 1_000_000_000));
                     union.extend(mine);
                 }
                 union.sort_unstable();
@@ -329,11 +326,12 @@ mod tests {
                 let mine: Vec<(u64, u64)> = schedule.clone().walk(u64::MAX).collect();
                 for (from, until) in [(0, 5), (5, 6), (6, 21), (0, u64::MAX)] {
                     let within = mine.iter().filter(|(_, ns)| (from..until).contains(ns));
-                    assert_eq!(schedule.planned(from, until), within.count() as u64);
+                    assert_eq!(schedule.planned(from, until), Some(within.count() as u64));
                 }
                 let mut half = schedule.clone();
                 mine.iter().take(1).for_each(|_| half.take());
-                assert_eq!(half.backlog(21), schedule.planned(0, 21).saturating_sub(1));
+                let planned = schedule.planned(0, 21).unwrap_or_default();
+                assert_eq!(half.backlog(21), planned.saturating_sub(1));
                 let mut slots = 0;
                 half.take_ranges(u64::MAX, |ns| ns + 1, |range| slots += range.slots);
                 assert_eq!((slots, half.peek()), ((mine.len() as u64).max(1) - 1, Some(u64::MAX)));
@@ -368,12 +366,12 @@ mod tests {
     #[test]
     fn planned_counts_windows_exactly() {
         let schedule = of_load(&uniform(rate(20_000, 1)), Partition::new(0, 1, 100));
-        assert_eq!(schedule.planned(2_000_000_000, 12_000_000_000), 200_000);
+        assert_eq!(schedule.planned(2_000_000_000, 12_000_000_000), Some(200_000));
         let all = offsets(&uniform(rate(333, 7)), Partition::new(1, 3, 8), 20_000_000_000);
         let schedule = of_load(&uniform(rate(333, 7)), Partition::new(1, 3, 8));
         for (from, until) in [(0, 1), (1_234_567, 9_876_543_210), (5_000_000_000, 5_000_000_001)] {
             let counted = all.iter().filter(|ns| (from..until).contains(*ns)).count() as u64;
-            assert_eq!(schedule.planned(from, until), counted, "[{from}, {until})");
+            assert_eq!(schedule.planned(from, until), Some(counted), "[{from}, {until})");
         }
     }
 
@@ -410,7 +408,7 @@ mod tests {
         let mut schedule = of_load(&uniform(rate(100_000_000_000, 1)), Partition::new(0, 1, 3));
         let mut slots = 0;
         schedule.take_ranges(u64::MAX / 1_000_000, |ns| ns + 1_000_000_000, |r| slots += r.slots);
-        assert_eq!(slots, schedule.planned(0, u64::MAX / 1_000_000));
+        assert_eq!(Some(slots), schedule.planned(0, u64::MAX / 1_000_000));
     }
 
     #[test]
@@ -418,10 +416,10 @@ mod tests {
         let load = uniform(rate(1_000, 1));
         assert_eq!(end_of_requests(&load, 2_000_000_000, 500), Some(2_500_000_000));
         let schedule = of_load(&load, Partition::new(0, 1, 1));
-        assert_eq!(schedule.planned(2_000_000_000, 2_500_000_000), 500);
+        assert_eq!(schedule.planned(2_000_000_000, 2_500_000_000), Some(500));
         let load = poisson(rate(1_000, 1), 3);
         let end = end_of_requests(&load, 1_000_000_000, 500).expect("open loop");
         let schedule = of_load(&load, Partition::new(0, 1, 1));
-        assert_eq!(schedule.planned(1_000_000_000, end), 500);
+        assert_eq!(schedule.planned(1_000_000_000, end), Some(500));
     }
 }

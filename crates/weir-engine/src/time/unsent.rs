@@ -5,13 +5,13 @@
 use weir_result::{OutcomePart, Plan};
 
 use super::partition::Partition;
-use super::schedule::Schedule;
+use super::schedule::{Schedule, SlotRange};
 
 /// The planned slots of one worker that were never sent.
 #[derive(Debug)]
 pub(crate) struct UnsentSlots {
     /// Schedule that holds those that were not taken.
-    pub(crate) left: Schedule,
+    left: Schedule,
     shed: ShedSlots,
 }
 
@@ -30,6 +30,23 @@ impl UnsentSlots {
     /// Returns the slots that `left` still holds, and those that were shed.
     pub(crate) fn new(left: Schedule, shed: ShedSlots) -> UnsentSlots {
         UnsentSlots { left, shed }
+    }
+
+    /// Returns the number of the worker's slots due in `[from_ns, until_ns)`, sent or not; `None`
+    /// in a closed loop, which has no plan.
+    pub(crate) fn planned(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
+        self.left.planned(from_ns, until_ns)
+    }
+
+    /// Passes the slots that were left and due before `until_ns` to `each`, as
+    /// [`Schedule::take_ranges`] does.
+    pub(crate) fn left_ranges(
+        &self,
+        until_ns: u64,
+        span_end: impl FnMut(u64) -> u64,
+        each: impl FnMut(SlotRange),
+    ) {
+        self.left.clone().take_ranges(until_ns, span_end, each);
     }
 
     /// Returns the slots that were due before `until_ns`, in order.

@@ -6,6 +6,7 @@
 use weir_io::{Nanos, WaitPolicy};
 use weir_result::{Pacing, Wait};
 
+use super::attention::Attention;
 use super::gathering::Gathering;
 use super::polling::Polling;
 use crate::job::Job;
@@ -39,25 +40,12 @@ const ASK_FOR_MORE: u32 = 16;
 /// Busy-polling for a response after a turn, if only latency counts, in nanoseconds.
 const ATTENTION_NS: u64 = 100_000;
 
-/// The same in `auto`, which sleeps at once if responses usually take longer than this.
-const ATTENTION_AUTO_NS: u64 = 250_000;
-
-/// In `auto`, one nanosecond in this many may be spent on busy-polling.
-const ATTENTION_SHARE: u64 = 8;
-
-/// A response is late once it has taken this many times the usual time.
-const LATE: u64 = 4;
-
-/// Upper limit of the saved budget of busy-polling, in nanoseconds.
-const SAVINGS_NS: u64 = 1_000_000;
-
 /// The receive strategy of one worker.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     choice: Wait,
     /// Wait policy for slots.
     pacing: WaitPolicy,
-    is_open_loop: bool,
     /// True if a connection may await several responses.
     is_pipelined: bool,
     /// True if the responses that a connection awaits are independent of each other.
@@ -72,16 +60,10 @@ pub(crate) struct Waiting {
     gathering: Gathering,
     /// Trials that decide whether `auto` busy-polls in a closed loop.
     polling: Polling,
+    /// Budget of busy-polling of `auto` in an open loop.
+    attention: Option<Attention>,
     /// Turns since a wait for more events than came last.
     modest: u32,
-    /// Budget of busy-polling in `auto`, in nanoseconds.
-    savings_ns: u64,
-    /// End of the last turn.
-    turned_at: Nanos,
-    /// Begin of the time with requests on the wire; `None` while there is none.
-    since: Option<Nanos>,
-    /// Moving average of such a time, in nanoseconds; [`u64::MAX`] before the first.
-    usual_ns: u64,
     /// Waits that delivered events, and their events.
     pub(crate) seen: WakeUps,
 }
@@ -97,25 +79,25 @@ impl Waiting {
     /// Returns the strategy for a job.
     pub(crate) fn new(job: &Job) -> Waiting {
         let plan = &job.plan;
-        let is_open_loop = plan.load.is_open_loop();
+        let has_plan = plan.load.is_open_loop();
         let pacing = match plan.pacing {
             _ if plan.wait == Wait::Spin => WaitPolicy::Spin,
             Pacing::Spin => WaitPolicy::Spin,
-            Pacing::Hybrid if is_open_loop => WaitPolicy::Hybrid,
+            Pacing::Hybrid if has_plan => WaitPolicy::Hybrid,
             _ => WaitPolicy::Sleep,
         };
         let is_pipelined = plan.depth() > 1;
         let has_streams = is_pipelined && job.protocol.is_multiplexed();
-        let polling = Polling::new(job.may_poll && pacing == WaitPolicy::Sleep);
-        let waiting = Waiting::with(plan.wait, pacing, is_open_loop);
-        Waiting { is_pipelined, has_streams, polling, ..waiting }
+        let polling = Polling::new(job.workers.may_poll && pacing == WaitPolicy::Sleep);
+        let attention = (has_plan && plan.wait == Wait::Auto).then(Attention::new);
+        let waiting = Waiting::with(plan.wait, pacing);
+        Waiting { is_pipelined, has_streams, polling, attention, ..waiting }
     }
 
-    fn with(choice: Wait, pacing: WaitPolicy, is_open_loop: bool) -> Waiting {
+    fn with(choice: Wait, pacing: WaitPolicy) -> Waiting {
         Waiting {
             choice,
             pacing,
-            is_open_loop,
             is_pipelined: false,
             has_streams: false,
             processed_events: 0,
@@ -123,11 +105,8 @@ impl Waiting {
             responses: 0,
             gathering: Gathering::new(),
             polling: Polling::new(false),
+            attention: None,
             modest: 0,
-            savings_ns: 0,
-            turned_at: Nanos::ZERO,
-            since: None,
-            usual_ns: u64::MAX,
             seen: WakeUps::default(),
         }
     }
@@ -143,7 +122,7 @@ impl Waiting {
                 self.gather(busy, worth, GATHER_NS)
             }
             Wait::Latency => WaitPolicy::Attentive { awake_until: now.after(ATTENTION_NS) },
-            Wait::Auto if self.is_open_loop => self.attend(now, until),
+            Wait::Auto if self.attention.is_some() => self.attend(now, until),
             Wait::Auto if self.polling.turned(now, self.responses) => {
                 self.gathering.interrupt();
                 WaitPolicy::Attentive { awake_until: now.after(ATTENTION_NS) }
@@ -193,23 +172,11 @@ impl Waiting {
         WaitPolicy::Gather { events, within_ns }
     }
 
-    /// Returns the policy of `auto` in an open loop: busy-poll for the response, or sleep.
-    ///
-    /// A sleeping thread wakes later than a response arrives from nearby. So polling pays if
-    /// responses are that fast and few enough that polling for each fits the budget. Polling for
-    /// only some would mix two kinds of times. With little time until the next slot the CPU hardly
-    /// enters a sleep state and wakes quickly, so the thread sleeps.
-    fn attend(&mut self, now: Nanos, until: Nanos) -> WaitPolicy {
-        let usual_ns = self.usual_ns;
-        if self.pacing != WaitPolicy::Hybrid
-            || usual_ns > ATTENTION_AUTO_NS
-            || self.savings_ns < usual_ns
-            || until.since(now) < usual_ns.saturating_mul(ATTENTION_SHARE)
-        {
-            return self.pacing;
-        }
-        let late_ns = usual_ns * LATE;
-        WaitPolicy::Attentive { awake_until: now.after(late_ns.min(self.savings_ns)) }
+    /// Returns the policy of `auto` in an open loop: busy-poll for the response, or wait as for
+    /// slots.
+    fn attend(&self, now: Nanos, until: Nanos) -> WaitPolicy {
+        let attention = self.attention.as_ref().filter(|_| self.pacing == WaitPolicy::Hybrid);
+        attention.and_then(|attention| attention.policy(now, until)).unwrap_or(self.pacing)
     }
 
     /// Records a wait that delivered `events` events, and with them `responses` responses.
@@ -230,26 +197,8 @@ impl Waiting {
     /// Has an effect only in `auto` and in an open loop.
     #[inline]
     pub(crate) fn turned(&mut self, now: Nanos, policy: WaitPolicy, in_flight: u64) {
-        if !self.is_open_loop || self.choice != Wait::Auto {
-            return;
-        }
-        let span_ns = now.since(self.turned_at);
-        self.turned_at = now;
-        self.savings_ns = match policy {
-            WaitPolicy::Attentive { .. } => self.savings_ns.saturating_sub(span_ns),
-            _ => (self.savings_ns + span_ns / ATTENTION_SHARE).min(SAVINGS_NS),
-        };
-        match (self.since, in_flight) {
-            (None, 1..) => self.since = Some(now),
-            (Some(since), 0) => {
-                let took_ns = now.since(since);
-                self.since = None;
-                self.usual_ns = match self.usual_ns {
-                    u64::MAX => took_ns,
-                    usual_ns => usual_ns - usual_ns / 8 + took_ns / 8,
-                };
-            }
-            _ => {}
+        if let Some(attention) = &mut self.attention {
+            attention.turned(now, policy, in_flight);
         }
     }
 }
@@ -268,7 +217,7 @@ mod tests {
     #[test]
     fn throughput_gathers_three_of_four_at_most() {
         let check = |busy, expected| {
-            let waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
+            let waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep);
             let mut waiting = Waiting { processed_events: 100, ..waiting };
             assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, busy)), expected, "{busy}");
         };
@@ -282,7 +231,7 @@ mod tests {
     #[test]
     fn the_fast_do_not_wait_for_the_slow() {
         // Twenty connections: five get fast responses, fifteen slow ones.
-        let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
+        let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep);
         let mut in_vain = 0;
         for _ in 0..1_000 {
             let requested = events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)).unwrap_or(1);
@@ -300,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_pipeline_waits_however_few_came_in_time() {
-        let waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep, false);
+        let waiting = Waiting::with(Wait::Throughput, WaitPolicy::Sleep);
         let mut waiting = Waiting { is_pipelined: true, ..waiting };
         for _ in 0..100 {
             assert_eq!(events(waiting.policy(Nanos::ZERO, Nanos::MAX, 20)), Some(15));
@@ -310,7 +259,7 @@ mod tests {
 
     #[test]
     fn auto_gathers_a_few_where_as_many_come_together_anyway() {
-        let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
+        let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep);
         let mut after = |counts: &[u32], busy| {
             counts.iter().for_each(|count| waiting.processed_events(*count, u64::from(*count)));
             events(waiting.policy(Nanos::ZERO, Nanos::MAX, busy))
@@ -337,7 +286,7 @@ mod tests {
     fn auto_gathers_as_throughput_does_where_that_is_no_loss() {
         // Responses arrive every 7 µs, or `loss_ns` later each if they are coalesced for long.
         let share_of_long = |loss_ns: u64| {
-            let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep, false);
+            let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Sleep);
             let mut now = Nanos::ZERO;
             let mut long = 0;
             for _ in 0..20_000 {
@@ -355,60 +304,9 @@ mod tests {
         assert!(share_of_long(500) < 0.1, "{}", share_of_long(500));
     }
 
-    /// Returns the share of time spent on busy-polling, with `rate` responses per second that take
-    /// `took_ns` each.
-    fn attention(rate: u64, took_ns: u64) -> f64 {
-        let mut waiting = Waiting::with(Wait::Auto, WaitPolicy::Hybrid, true);
-        let gap_ns = 1_000_000_000 / rate;
-        let mut now = Nanos::ZERO;
-        let mut awake_ns = 0;
-        for _ in 0..rate {
-            now = now.after(gap_ns - took_ns);
-            waiting.turned(now, WaitPolicy::Hybrid, 1);
-            let policy = waiting.policy(now, now.after(gap_ns), 1);
-            now = now.after(took_ns);
-            if let WaitPolicy::Attentive { awake_until } = policy {
-                assert!(awake_until >= now, "it was not long enough");
-                awake_ns += took_ns;
-            }
-            waiting.turned(now, policy, 0);
-        }
-        awake_ns as f64 / now.0 as f64
-    }
-
-    #[test]
-    fn attention_is_cheap() {
-        let check = |rate, took_ns, low, high| {
-            let share = attention(rate, took_ns);
-            assert!((low..=high).contains(&share), "{rate}/s, {took_ns} ns: {share}");
-        };
-        check(100, 40_000, 0.0039, 0.0041);
-        check(1_000, 40_000, 0.038, 0.041);
-        check(1_000, 120_000, 0.11, 0.125);
-        check(2_000, 60_000, 0.11, 0.125);
-        check(10_000, 12_000, 0.11, 0.125);
-        check(2_000, 70_000, 0.0, 0.0);
-        check(10_000, 20_000, 0.0, 0.0);
-        check(1_000, 260_000, 0.0, 0.0);
-    }
-
-    #[test]
-    fn a_late_response_is_awaited_as_far_as_there_are_savings() {
-        let waiting = Waiting::with(Wait::Auto, WaitPolicy::Hybrid, true);
-        let check = |savings_ns, until, expected| {
-            let mut waiting = Waiting { usual_ns: 10_000, savings_ns, ..waiting.clone() };
-            assert_eq!(waiting.policy(Nanos::ZERO, Nanos(until), 1), expected, "{savings_ns}");
-        };
-        let awake_until = |ns| WaitPolicy::Attentive { awake_until: Nanos(ns) };
-        check(100_000, 80_000, awake_until(40_000));
-        check(25_000, 80_000, awake_until(25_000));
-        check(9_999, 80_000, WaitPolicy::Hybrid);
-        check(100_000, 79_999, WaitPolicy::Hybrid);
-    }
-
     #[test]
     fn who_spins_spins() {
-        let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Spin, false);
+        let mut waiting = Waiting::with(Wait::Throughput, WaitPolicy::Spin);
         assert_eq!(waiting.policy(Nanos::ZERO, Nanos::MAX, 100), WaitPolicy::Spin);
     }
 }

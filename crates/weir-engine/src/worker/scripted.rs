@@ -81,7 +81,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             return self.cut_window(at);
         }
         let Some(rows) = self.source.take_list_end() else { return };
-        self.slots.lower_quota(self.job.requests().unwrap_or(rows), rows);
+        self.slots.lower_quota(self.job.request_count().unwrap_or(rows), rows);
         self.pool.timeline.limit(&self.job.plan, rows);
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_engine::{Job, ResponseChecks};
+use weir_engine::ResponseChecks;
 use weir_expect::{Expectation, Expectations};
 use weir_io::Nanos;
 use weir_list::Order;
@@ -75,7 +75,8 @@ fn each_response_is_checked_by_the_expectations_of_its_request() {
             expectations(&texts)
         };
         let all = ResponseChecks::of_rows((0..rows).map(of_row).collect(), list.names, 0, 1 << 20);
-        let job = Job { expectations: Some(Arc::new(all)), ..job_of(&plan, list) };
+        let mut job = job_of(&plan, list);
+        job.responses.expectations = Some(Arc::new(all));
         let run = run_job(World::wild(Seed(seed), SPAN_NS), &job, number, stop_at, None);
         check_misses(&run, seed);
         let measured = &run.measured;
@@ -99,7 +100,8 @@ fn statuses(statuses: &[(u16, f64)], body_bytes: Law) -> World {
 }
 
 fn run_checked(world: World, plan: &Plan, texts: &[&str]) -> Run {
-    let job = Job { expectations: checks(texts), ..job(plan) };
+    let mut job = job(plan);
+    job.responses.expectations = checks(texts);
     let run = run_job(world, &job, 0, Nanos::MAX, None);
     check_misses(&run, 0);
     run

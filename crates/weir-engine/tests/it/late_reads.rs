@@ -1,7 +1,7 @@
 //! Streams that a client reads late, as it is stopped again and again (METHOD 1.26): no stated
 //! bound of a gap or of the goodput is false. The truth is the schedule of the server.
 
-use weir_engine::{Goodput, Job, MessageRules};
+use weir_engine::{Goodput, MessageRules};
 use weir_http::{MessageFormat, MessageFraming};
 use weir_io::Nanos;
 use weir_result::document::{GoodputSection, Metric, PercentileValue};
@@ -80,7 +80,8 @@ impl Case {
         let term = GoodputTerm { time: GoodputTime::Gap(100.0), limit_ns: LIMIT };
         let goodput = Some(Goodput { terms: vec![term] });
         let rules = MessageRules { format: Some(format), goodput, tells_reasoning: false };
-        let job = Job { messages: Some(rules), ..job(&self.plan) };
+        let mut job = job(&self.plan);
+        job.responses.messages = Some(rules);
         let measured = run_job(world, &job, 0, Nanos::MAX, None).measured;
         let heartbeat = beat(&measured, &self.stops, 0);
         let stops = Some(heartbeat.stops(&measured));

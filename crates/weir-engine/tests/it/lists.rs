@@ -36,7 +36,9 @@ pub(crate) fn list(order: Order, weights: &[u32]) -> RequestList {
 }
 
 pub(crate) fn job_of(plan: &Plan, list: RequestList) -> Job {
-    Job { list: Some(Arc::new(list)), ..job(plan) }
+    let mut job = job(plan);
+    job.requests.list = Some(Arc::new(list));
+    job
 }
 
 /// Checks that names add up to the whole: every class, status, error and bucket, and in slices.

@@ -1,6 +1,6 @@
 //! Messages within responses in virtual time: their times and counts are known exactly.
 
-use weir_engine::{Goodput, Job, MessageRules};
+use weir_engine::{Goodput, MessageRules};
 use weir_http::{MessageFormat, MessageFraming, MessageReader, MessageReading, TokenUsage};
 use weir_io::Nanos;
 use weir_result::{
@@ -105,7 +105,9 @@ fn run_on(service: ServiceFactory, plan: &Plan, terms: &[GoodputTerm]) -> Run {
     let goodput = (!terms.is_empty()).then(|| Goodput { terms: terms.to_vec() });
     let messages = Some(MessageRules { format: Some(format), goodput, tells_reasoning: false });
     let world = World { service: Some(service), ..World::default() };
-    let run = run_job(world, &Job { messages, ..job(plan) }, 0, Nanos::MAX, None);
+    let mut job = job(plan);
+    job.responses.messages = messages;
+    let run = run_job(world, &job, 0, Nanos::MAX, None);
     let goodput = (!terms.is_empty()).then(String::new);
     let messages = Some(MessagePlan {
         protocol: MessageProtocol::Sse,
@@ -264,7 +266,9 @@ fn the_time_per_token_is_that_of_the_servers_count() {
         load.duration_ns = None;
     });
     let world = World { service: Some(PLAIN.factory()), ..World::default() };
-    let run = run_job(world, &Job { messages: Some(rules), ..job(&plan) }, 0, Nanos::MAX, None);
+    let mut job = job(&plan);
+    job.responses.messages = Some(rules);
+    let run = run_job(world, &job, 0, Nanos::MAX, None);
     check_all("time per token", &run.measured.time_per_token, 4, GAP / 2);
     let tokens = &counts(&run).tokens;
     assert_eq!((tokens.received, tokens.per_response.count()), (36, 4));

@@ -99,8 +99,12 @@ fn partitioned(connections: u32, sources: &[&str], destinations: u8) -> Job {
     };
     let destinations: Vec<Endpoint> = destinations.into_iter().map(Endpoint::Tcp).collect();
     let plan = Plan { connection, ..closed(connections) };
-    let endpoint = destinations.first().cloned().unwrap_or_else(|| job(&plan).endpoint);
-    Job { endpoint, destinations, ..job(&plan) }
+    let mut job = job(&plan);
+    if let Some(first) = destinations.first() {
+        job.target.endpoint = first.clone();
+    }
+    job.target.destinations = destinations;
+    job
 }
 
 #[test]

@@ -27,7 +27,9 @@ fn replay(plan: &Plan, times: &[u64], rows: &[u32]) -> Job {
     });
     let sequence = Sequence::listed(rows.into());
     let list = RequestList { sequence, ..list(Order::Once, &[1; 5]) };
-    Job { times: Some(times.into()), ..job_of(&plan, list) }
+    let mut job = job_of(&plan, list);
+    job.requests.times = Some(times.into());
+    job
 }
 
 /// Returns ascending times within `span_ns`, some of them equal, each with a row.
@@ -107,7 +109,7 @@ fn a_replay_has_no_intervals() {
         let document = document(plan, run.measured.clone());
         (document.results.completed_interval.is_some(), document.stationarity.is_empty())
     };
-    let list = Arc::clone(job.list.as_ref().expect("it has one"));
+    let list = Arc::clone(job.requests.list.as_ref().expect("it has one"));
     plan.list = Some(weir_result::ListPlan {
         names: (0..list.names).map(|name| name.to_string()).collect(),
         with_intervals: list.with_slices.clone(),

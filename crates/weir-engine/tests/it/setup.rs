@@ -87,8 +87,9 @@ pub(crate) fn serving(service_ns: u64) -> World {
 pub(crate) fn job(plan: &Plan) -> Job {
     let request = Prepared::http1(&plan.request.method, "/", "sim", &[], None);
     let endpoint = Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)));
-    let job = Job::new(plan.clone(), endpoint, request.expect("a plain request"));
-    Job { discard: true, ..job }
+    let mut job = Job::new(plan.clone(), endpoint, request.expect("a plain request"));
+    job.responses.discard = true;
+    job
 }
 
 /// Runs a plan of one worker.

@@ -184,7 +184,7 @@ fn run(habits: Habits, plan: &Plan, depth: u16, is_matched: bool) -> (Run, Count
     let (service, counts) = WsService::factory(habits);
     let world = World { service: Some(service), ..World::default() };
     let job = job(&plan);
-    let mut options = WsOptions::new(&job.request);
+    let mut options = WsOptions::new(&job.requests.request);
     options.key = is_matched.then(|| MessageKey::new(|content| Some(content.to_vec())));
     let job = Job { protocol: WsClient::factory(options), ..job };
     let run = run_job(world, &job, 0, Nanos::MAX, None);

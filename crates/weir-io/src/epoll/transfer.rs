@@ -99,11 +99,11 @@ impl Epoll {
         let conn = &mut self.core.conns[index as usize];
         let Some(fd) = &conn.fd else { return };
         let outgoing = &mut self.core.outgoing;
-        let stamps = self.core.stamps.entry(conn.stamps);
+        let stamps = self.core.stamps.states.entry(conn.stamps);
         let mut is_stamped = false;
         let result = write_all(fd, outgoing, &mut conn.unsent, stamps, &mut is_stamped);
         if is_stamped {
-            self.core.transmitting.push(index);
+            self.core.stamps.transmitting.push(index);
         }
         match result {
             Ok(()) => {}

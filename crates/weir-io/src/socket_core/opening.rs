@@ -30,7 +30,7 @@ impl<C: Default> SocketCore<C> {
         let spent = self.take_spent(index, family);
         let is_tcp = matches!(to, Endpoint::Tcp(_));
         let stamps = Stamps::new(options.stamps).filter(|_| is_tcp);
-        let stamps = stamps.map_or(NONE, |stamps| self.stamps.insert(stamps));
+        let stamps = stamps.map_or(NONE, |stamps| self.stamps.states.insert(stamps));
         let conn = self.renew(index);
         conn.family = family;
         conn.stamps = stamps;
@@ -54,7 +54,7 @@ impl<C: Default> SocketCore<C> {
         }
         let conn = &mut self.conns[index as usize];
         debug_assert_eq!(conn.state, ConnState::Closed, "connection in use");
-        self.stamps.remove(conn.stamps);
+        self.stamps.states.remove(conn.stamps);
         *conn = Conn {
             generation: conn.generation.wrapping_add(1),
             // An entry in `to_send` stays valid for the new socket.
@@ -107,19 +107,19 @@ impl<C: Default> SocketCore<C> {
 
     /// Records a connect that found the listener's backlog full.
     pub(crate) fn connect_later(&mut self, index: u32, address: &SockAddr) {
-        self.busy.push((index, self.conns[index as usize].generation, *address));
+        self.retries.busy.push((index, self.conns[index as usize].generation, *address));
         self.retry_later();
     }
 
     /// Schedules a retry of operations whose readiness the kernel does not report.
     fn retry_later(&mut self) {
-        self.retry_at = self.retry_at.min(self.clock.now().after(RETRY_NS));
+        self.retries.at = self.retries.at.min(self.clock.now().after(RETRY_NS));
     }
 
     /// Begins the retry that was due at `retry_at`, and returns the connects to repeat.
     pub(crate) fn take_busy(&mut self) -> Vec<(u32, SockAddr)> {
-        self.retry_at = Nanos::MAX;
-        let busy = std::mem::take(&mut self.busy).into_iter();
+        self.retries.at = Nanos::MAX;
+        let busy = std::mem::take(&mut self.retries.busy).into_iter();
         busy.filter(|(index, generation, _)| self.is_connecting(*index, *generation))
             .map(|(index, _, address)| (index, address))
             .collect()

@@ -58,8 +58,12 @@ impl Uring {
             return Ok(true);
         }
         let target = types::Fd(fd.as_raw_fd());
-        let with_stamp =
-            self.core.stamps.entry(conn.stamps).is_some_and(|stamps| stamps.requests_stamp());
+        let with_stamp = self
+            .core
+            .stamps
+            .states
+            .entry(conn.stamps)
+            .is_some_and(|stamps| stamps.requests_stamp());
         let control = if with_stamp { stamping::SEND_CONTROL.bytes() } else { &[] };
         let (entry, bytes, is_all) = if conn.unsent.is_single() && !with_stamp {
             let send = opcode::Send::new(target, front.as_ptr(), front.len() as u32);
@@ -91,10 +95,10 @@ impl Uring {
             match self.stalls.binary_search_by_key(&index, |(index, _)| *index) {
                 Err(_) => {
                     self.core.outgoing.advance(&mut conn.unsent, bytes);
-                    if let Some(stamps) = self.core.stamps.entry(conn.stamps)
+                    if let Some(stamps) = self.core.stamps.states.entry(conn.stamps)
                         && stamps.sent(bytes, with_stamp)
                     {
-                        self.core.transmitting.push(index);
+                        self.core.stamps.transmitting.push(index);
                     }
                     if !conn.unsent.is_empty() {
                         self.core.send_later(index);
@@ -112,7 +116,7 @@ impl Uring {
         if result > 0 {
             let bytes = result.unsigned_abs() as usize;
             self.core.outgoing.advance(&mut conn.unsent, bytes);
-            if let Some(stamps) = self.core.stamps.entry(conn.stamps) {
+            if let Some(stamps) = self.core.stamps.states.entry(conn.stamps) {
                 stamps.sent(bytes, with_stamp);
             }
         } else if result != -libc::EAGAIN {
@@ -132,7 +136,7 @@ impl Uring {
                 let conn = &mut self.core.conns[index as usize];
                 conn.own.replace_slow(NONE);
                 self.core.outgoing.advance(&mut conn.unsent, sent);
-                if let Some(stamps) = self.core.stamps.entry(conn.stamps) {
+                if let Some(stamps) = self.core.stamps.states.entry(conn.stamps) {
                     stamps.sent(sent, false);
                 }
                 self.slow.entries.remove(slot);

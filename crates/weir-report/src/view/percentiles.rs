@@ -51,9 +51,7 @@ pub(super) fn blocks(document: &Document, verbose: bool) -> Vec<Block> {
 /// The times of the load with their names; the time from the planned sends is first. A closed loop,
 /// which has no planned sends, has one.
 pub(super) fn of_load(document: &Document) -> Vec<(&'static str, &Metric)> {
-    let beside = ("service time", &document.results.service_time);
-    let is_beside = document.plan.load.is_open_loop();
-    [document.headline_time()].into_iter().chain(is_beside.then_some(beside)).collect()
+    [document.headline_time()].into_iter().chain(document.time_beside()).collect()
 }
 
 /// A column's title and values.
@@ -64,9 +62,9 @@ pub(super) type TitledTimes<'d> = (&'static str, Cow<'d, Summary>);
 fn columns(document: &Document) -> Vec<TitledTimes<'_>> {
     let mut times = of_load(document);
     let ok = &times[0].1.ok;
-    times.push(match document.plan.load.is_open_loop() {
-        true => ("send lag", &document.latency.send_lag),
-        false => ("first byte", &document.latency.first_byte),
+    times.push(match document.time_beside() {
+        Some(_) => ("send lag", &document.latency.send_lag),
+        None => ("first byte", &document.latency.first_byte),
     });
     let columns = times.into_iter().map(|(title, of)| (title, Cow::Borrowed(of.headline())));
     let mut columns: Vec<TitledTimes<'_>> = columns.collect();

@@ -1,8 +1,8 @@
 //! The table `Results by stage` of a load in stages: counts, rates, response times and the grade of
 //! each, and the verdict on those that were not clean or missed their plan.
 
-use weir_result::Document;
 use weir_result::document::{Delivery, Grade, LimitedBy, StageSection, StageVerdict, TargetState};
+use weir_result::{Document, Load};
 use weir_text::setting::VERBOSE;
 use weir_text::units::{self, DurationColumn};
 
@@ -45,8 +45,7 @@ fn table(document: &Document, explained: &[Block]) -> Block {
 fn verdicts(document: &Document, detail: &Detail) -> Option<Block> {
     let stages = document.stages.iter().enumerate();
     let verdicts = stages.filter_map(|(index, stage)| Some((index + 1, stage.verdict.as_ref()?)));
-    let is_open_loop = document.plan.load.is_open_loop();
-    let all = verdicts.map(|(number, verdict)| (number, sentences(verdict, is_open_loop)));
+    let all = verdicts.map(|(number, verdict)| (number, sentences(verdict, &document.plan.load)));
     let reported: Vec<_> = all.filter(|(_, sentences)| !sentences.is_empty()).collect();
     let with = |text: &String| -> Vec<usize> {
         let with = reported.iter().filter(|(_, sentences)| sentences.contains(text));
@@ -96,14 +95,14 @@ pub(super) fn entry(label: &str, sentences: Vec<String>, detail: &Detail) -> Opt
 }
 
 /// Returns the sentences of a verdict that say more than the table.
-fn sentences(verdict: &StageVerdict, is_open_loop: bool) -> Vec<String> {
+fn sentences(verdict: &StageVerdict, plan: &Load) -> Vec<String> {
     let StageVerdict { reason, target, load, limit, .. } = verdict;
     let reasons = reason.split("; ").filter(|text| !text.is_empty() && *text != target.text);
     let mut sentences: Vec<String> = reasons.map(str::to_owned).collect();
     sentences.extend((target.state != TargetState::Ok).then(|| format!("target: {}", target.text)));
     sentences.extend((load.delivery != Delivery::AsPlanned).then(|| format!("load {}", load.text)));
     // The line `Limit` of the run has the evidence. In a closed loop it is that of each stage.
-    let has_missed = is_open_loop && limit.by != LimitedBy::Rate;
+    let has_missed = plan.is_open_loop() && limit.by != LimitedBy::Rate;
     sentences.extend(has_missed.then(|| format!("limit {}", limit.by.in_words())));
     sentences
 }

@@ -132,6 +132,14 @@ outcomes! {
 }
 
 impl Outcomes {
+    /// Counts a request that was never sent, in the part of its class that it belongs to, if any.
+    pub fn count_never_sent(&mut self, part: Option<OutcomePart>) {
+        match part {
+            Some(part) => self.count_part(part, 1),
+            None => self.count(OutcomeClass::NeverSent, 1),
+        }
+    }
+
     /// Returns the classes with their names, in the order of METHOD 1.6.
     pub fn classes(&self) -> [(&'static str, u64); 6] {
         OutcomeClass::ALL.map(|class| (class.name(), self.of(class)))

@@ -97,11 +97,8 @@ pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, B
     let series = measurements.intervals.iter();
     let witness = recorded.beside.witness.as_ref();
     let window_ns = (throughput.window_s * 1e9).round() as u64;
-    let span = ScopeSpan {
-        length_ns: window_ns,
-        is_one_load: given.plan.load.is_one_load(),
-        is_open_loop: given.plan.load.is_open_loop(),
-    };
+    let load = &given.plan.load;
+    let span = ScopeSpan::of(load, load.is_one_load(), window_ns);
     let names = NameSection::all(&given.plan, measurements, &recorded.name_kinds, span);
     Ok(Unjudged(Document {
         schema_version: SCHEMA_VERSION,

@@ -134,4 +134,11 @@ impl Document {
             false => ("service time", &self.results.service_time),
         }
     }
+
+    /// Returns the time from the actual sends on, with its name, if it is not the one that a report
+    /// shows first.
+    pub fn time_beside(&self) -> Option<(&'static str, &Metric)> {
+        let service_time = ("service time", &self.results.service_time);
+        self.plan.load.is_open_loop().then_some(service_time)
+    }
 }

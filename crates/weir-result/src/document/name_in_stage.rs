@@ -19,9 +19,8 @@ impl Document {
         let slices = self.slices.iter().filter(own).map(SliceEntry::to_slice);
         let slices = slices.collect::<Result<Vec<Slice>, String>>().ok()?;
         let is_counted = slices.iter().any(|slice| slice.named.len() > place);
-        let is_open_loop = self.plan.load.is_open_loop();
         let shares = shares(&slices, place);
-        let section = StageSection::of(&shares, planned.is_constant, is_open_loop);
+        let section = StageSection::of(&shares, &self.plan.load, planned.is_constant);
         is_counted.then_some(section.results)
     }
 }

@@ -92,9 +92,9 @@ impl Results {
             .map(|column| Intervals::of_slices(&counts.response_time, slices, column, length_s))
             // The slices of a load that changes are no samples of one distribution.
             .map(|all| if span.is_one_load { all } else { all.support_only() });
-        let of_service = |intervals: &Intervals| match span.is_open_loop {
-            false => intervals.clone(),
-            true => intervals.support_only(),
+        let of_service = |intervals: &Intervals| match span.has_one_time {
+            true => intervals.clone(),
+            false => intervals.support_only(),
         };
         let interval = |count: fn(&Slice) -> u64| {
             span.is_one_load.then(|| RateInterval::of(slices, span.length_ns, count)).flatten()

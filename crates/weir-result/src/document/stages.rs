@@ -11,7 +11,7 @@ use super::verdict::{Grade, Limit, LoadLine, TargetLine};
 use crate::counters::{Slice, StageLags};
 use crate::histogram::Histogram;
 use crate::measurements::Measurements;
-use crate::plan::Plan;
+use crate::plan::{Load, Plan};
 
 /// Results of the requests due in one stage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl StageSection {
             let end = slices.partition_point(|slice| slice.start_ns < until_ns);
             let own = &slices[begin..end];
             if !own.is_empty() {
-                let section = StageSection::of(own, stage.is_constant, plan.load.is_open_loop());
+                let section = StageSection::of(own, &plan.load, stage.is_constant);
                 let lags = measurements.stage_lags.get(index);
                 let lag = |of: fn(&StageLags) -> &Histogram| {
                     lags.map(of).filter(|lag| !lag.is_empty()).map(Metric::of_one)
@@ -110,15 +110,14 @@ impl StageSection {
     }
 
     /// Returns the section of these slices without its load.
-    pub(super) fn of(slices: &[Slice], is_constant: bool, is_open_loop: bool) -> StageSection {
+    pub(super) fn of(slices: &[Slice], load: &Load, is_constant: bool) -> StageSection {
         let [first, last] = [&slices[0], &slices[slices.len() - 1]];
         let length_ns = last.end_ns - first.start_ns;
+        let span = ScopeSpan::of(load, is_constant, length_ns);
         let mut counts = counts_of(slices);
-        if !is_open_loop {
-            // A closed loop has one time.
+        if span.has_one_time {
             counts.service_time = counts.response_time.clone();
         }
-        let span = ScopeSpan { length_ns, is_one_load: is_constant, is_open_loop };
         StageSection {
             start_s: first.start_ns as f64 / 1e9,
             end_s: last.end_ns as f64 / 1e9,

@@ -25,7 +25,7 @@ pub(crate) fn describe(job: &Job, clock: Clock, commit: Option<&str>) -> Environ
         memory_total_bytes: machine.memory_total_bytes,
         clock_source: machine.clock_source,
         clock_read_ns: Some(clock_read_ns(clock)),
-        congestion_control: weir_io::congestion_control(&job.endpoint),
+        congestion_control: weir_io::congestion_control(&job.target.endpoint),
         open_files_max: weir_sys::raise_descriptor_limit().ok().map(|limit| limit.soft),
         ..Environment::unknown(env!("CARGO_PKG_VERSION"), job.plan.io)
     }

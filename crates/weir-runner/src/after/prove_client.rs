@@ -113,9 +113,9 @@ fn shortly(
         // As for any load with more threads than CPUs.
         job.plan.pacing = Pacing::Sleep;
     }
-    if threads as usize > job.cpus.len() {
+    if threads as usize > job.workers.cpus.len() {
         // Two threads on one CPU prove nothing.
-        job.cpus = Vec::new();
+        job.workers.cpus = Vec::new();
     }
     for attempt in 1.. {
         let Some(outcome) = carry_out(job.clone(), interrupts)? else { break };

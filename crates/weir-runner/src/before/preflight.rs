@@ -58,7 +58,7 @@ impl PreflightFailure {
     /// Returns the failure of a connect or a TLS handshake.
     fn of_connect(load: &PreparedLoad, error: &io::Error, is_traced: bool) -> PreflightFailure {
         let reason = reason(error, connect_patience_ns(load, is_traced));
-        let text = format!("cannot connect to {}: {reason}", load.endpoint);
+        let text = format!("cannot connect to {}: {reason}", load.target.endpoint);
         of_tls(error).unwrap_or(PreflightFailure::Connect { text, is_late: is_late(error) })
     }
 
@@ -88,17 +88,17 @@ fn of_tls(error: &io::Error) -> Option<PreflightFailure> {
 
 /// The failure against a server that speaks TLS, where the URL is one of http.
 fn plain_to_tls(load: &PreparedLoad) -> PreflightFailure {
-    let address = &load.endpoint;
+    let address = &load.target.endpoint;
     PreflightFailure::Refused(format!("{address} speaks TLS, and the URL is http; use https://"))
 }
 
 /// The failure against a server that does not speak HTTP/2.
 fn not_http2(load: &PreparedLoad) -> PreflightFailure {
-    let remedy = match load.tls {
+    let remedy = match load.target.tls {
         Some(_) => format!("use {HTTP} 1.1"),
         None => format!("use https if it does so over TLS, or {HTTP} 1.1"),
     };
-    PreflightFailure::Refused(format!("{} does not speak HTTP/2: {remedy}", load.endpoint))
+    PreflightFailure::Refused(format!("{} does not speak HTTP/2: {remedy}", load.target.endpoint))
 }
 
 /// Connects, performs the TLS handshake for https, and sends the request once if `may_send`.
@@ -114,7 +114,7 @@ pub(crate) fn run(
     wait: &ServerWait,
     observer: &mut dyn Observer,
 ) -> Result<PreflightResult, NoServer> {
-    if !may_send && load.tls.is_none() && !wait.is_enabled() {
+    if !may_send && load.target.tls.is_none() && !wait.is_enabled() {
         return Ok(PreflightResult::default());
     }
     run_into(PreflightResult::default(), load, http, may_send, wait, observer)
@@ -160,7 +160,7 @@ fn run_into(
             let warning = response.as_ref().filter(|_| !is_expected).and_then(status_note);
             return Ok(PreflightResult { response, warning, ..result });
         }
-        Err(PreflightFailure::NoResponse(_)) if load.tls.is_none() && speaks_tls(load) => {
+        Err(PreflightFailure::NoResponse(_)) if load.target.tls.is_none() && speaks_tls(load) => {
             plain_to_tls(load)
         }
         Err(failure) => failure,
@@ -169,7 +169,7 @@ fn run_into(
         PreflightFailure::Refused(text) => refused(result, text),
         _ if wait.is_enabled() => Err(wait.give_up(failure, "start the server")),
         // With several destinations, the others may still respond.
-        PreflightFailure::Connect { is_late: true, .. } if load.destinations.len() < 2 => {
+        PreflightFailure::Connect { is_late: true, .. } if load.target.destinations.len() < 2 => {
             Err(wait.give_up(failure, "check the address"))
         }
         // The load connects too, and reports the failure if it can open none of its connections.
@@ -209,13 +209,14 @@ impl OnBackend for Attempt<'_> {
         let failed = |error| PreflightFailure::of_connect(load, &error, is_traced);
         let source = load.plan.connection.source(0);
         let limit = patience(connect_patience_ns(load, is_traced));
-        let mut link = Link::connect(backend, source, &load.endpoint, limit).map_err(failed)?;
+        let mut link =
+            Link::connect(backend, source, &load.target.endpoint, limit).map_err(failed)?;
         result.step("connect", started, link.now());
-        if let Some(config) = &load.tls {
+        if let Some(config) = &load.target.tls {
             link.complete_handshake(config).map_err(failed)?;
             result.step("TLS handshake", started, link.now());
         }
-        let version = match (&load.tls, load.plan.http) {
+        let version = match (&load.target.tls, load.plan.http) {
             (None, Some(version)) => version,
             (_, planned) => {
                 let chosen = link.chosen();
@@ -237,7 +238,7 @@ impl OnBackend for Attempt<'_> {
         };
         let failed = |error| PreflightFailure::of_exchange(load, &error, is_traced);
         let response = response.map_err(failed)?;
-        Ok(Some(Preflight { address: load.endpoint.to_string(), ..response }))
+        Ok(Some(Preflight { address: load.target.endpoint.to_string(), ..response }))
     }
 }
 
@@ -274,7 +275,7 @@ fn status_note(response: &Preflight) -> Option<Note> {
 fn speaks_tls(load: &PreparedLoad) -> bool {
     let source = load.plan.connection.source(0);
     let limit = patience(response_patience_ns(load, false));
-    let received = Link::open(source, &load.endpoint, limit).and_then(|mut link| {
+    let received = Link::open(source, &load.target.endpoint, limit).and_then(|mut link| {
         link.send(&HELLO)?;
         link.receive()
     });

@@ -78,8 +78,12 @@ fn single(job: &Job, requests: u64) -> Job {
         load.requests = Some(requests);
     });
     let ending = Ending { abandons: true, ..single.ending };
-    let expectations = single.expectations.as_ref().map(|checks| Arc::new(checks.of_first()));
-    Job { plan, list: None, expectations, destinations: Vec::new(), ending, ..single }
+    let mut job = Job { plan, ending, ..single };
+    job.target.destinations.clear();
+    job.requests.list = None;
+    let checks = &mut job.responses.expectations;
+    *checks = checks.as_ref().map(|checks| Arc::new(checks.of_first()));
+    job
 }
 
 /// Number of requests of the probe, at most the load's; `None` if the load has too few.

@@ -92,7 +92,9 @@ fn job_against(endpoint: &Endpoint, plan: &Plan, cpus: &[u32]) -> Result<Job> {
         load.requests = None;
         load.due = Some(DueTimes::constant(RATE, Arrivals::Uniform));
     });
-    Ok(Job { cpus: cpus.to_vec(), ..Job::new(plan, endpoint.clone(), request) })
+    let mut job = Job::new(plan, endpoint.clone(), request);
+    job.workers.cpus = cpus.to_vec();
+    Ok(job)
 }
 
 /// The noise floor in one sentence, for a report.

@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(load.plan.target.address, "127.0.0.1:81");
         assert_eq!(load.plan.target.host, "h.test");
         let host = "Host: h.test:8080\r\n";
-        let request = String::from_utf8_lossy(load.request.bytes()).into_owned();
+        let request = String::from_utf8_lossy(load.requests.request.bytes()).into_owned();
         assert!(request.contains(host), "{request}");
     }
 
@@ -264,7 +264,7 @@ mod tests {
                 spec.request.headers.extend(value.map(header));
             });
             let load = load.expect("valid");
-            let request = String::from_utf8_lossy(load.request.bytes()).to_lowercase();
+            let request = String::from_utf8_lossy(load.requests.request.bytes()).to_lowercase();
             let found = request.matches("connection: close\r\n").count();
             assert_eq!(found, expected, "{closer:?} {value:?}");
         };

@@ -1,18 +1,16 @@
 //! A planned load without what its server decides. With the facts of the preflight it becomes a
 //! job, which nothing changes afterwards.
 
-use std::sync::Arc;
-
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{
-    Ending, Extras, Job, ListRows, MessageRules, ObserverFactory, RequestList, ResponseChecks,
+    Ending, Extras, Job, JobRequests, JobResponses, JobTarget, JobWorkers, ListRows,
+    ObserverFactory, RequestList,
 };
 use weir_grpc::Method;
-use weir_http::{BodyBudget, Prepared};
+use weir_http::Prepared;
 use weir_io::{Endpoint, Nanos};
 use weir_result::{HttpPlan, Plan, RawLog};
 use weir_text::setting::{DEBUG, LIST};
-use weir_tls::TlsConfig;
 
 use crate::prepare::expect::body_budget;
 use crate::prepare::grpc::GrpcCalls;
@@ -32,32 +30,19 @@ const DISCARD_FROM_BYTES: u64 = 32 * 1024;
 pub(crate) struct PreparedLoad {
     /// The plan, without secrets.
     pub(crate) plan: Plan,
-    /// Target of the connections; the first one if there are several.
-    pub(crate) endpoint: Endpoint,
-    /// Targets of connections that are partitioned over several destinations.
-    pub(crate) destinations: Vec<Endpoint>,
-    /// TLS that offers each version that the plan allows; `None` for plain text.
-    pub(crate) tls: Option<TlsConfig>,
-    /// The request that is sent each time; of a list or a script the one before the load.
-    pub(crate) request: Prepared,
-    /// Requests that are sent in its place; `None` if there is only one.
-    pub(crate) list: Option<Arc<RequestList>>,
-    /// Due times of the requests of a log.
-    pub(crate) times: Option<Arc<[u64]>>,
-    /// Expectations of responses.
-    pub(crate) expectations: Option<Arc<ResponseChecks>>,
-    /// Measurement of messages within responses, unless the preflight is to find them.
-    pub(crate) messages: Option<MessageRules>,
+    /// Where its connections go, with TLS that offers each version that the plan allows.
+    pub(crate) target: JobTarget,
+    /// Requests that are sent; of a list or a script with the request before the load.
+    pub(crate) requests: JobRequests,
+    /// What is read of responses, unless the server decides it: a preflight may find messages and
+    /// long bodies.
+    pub(crate) responses: JobResponses,
     /// Calls of gRPC that its requests are; `None` if they are others.
     pub(crate) calls: Option<GrpcCalls>,
     /// Messages of WebSocket connections.
     pub(crate) websocket: WebSocketMessages,
-    /// Memory budget of the bodies that scripts or expectations read.
-    pub(crate) body_budget: BodyBudget,
-    /// CPUs to pin workers to.
-    pub(crate) cpus: Vec<u32>,
-    /// True if workers may busy-poll in a closed loop.
-    pub(crate) may_poll: bool,
+    /// What this machine allows to the workers.
+    pub(crate) workers: JobWorkers,
     /// Rules by which requests and the run end.
     pub(crate) ending: Ending,
     /// Optional measurements.
@@ -97,19 +82,25 @@ impl PreparedLoad {
         let LoadParts { server, client, calls, requests, messages } = parts;
         PreparedLoad {
             plan,
-            endpoint: server.addresses.endpoint,
-            destinations: server.addresses.destinations,
-            tls: server.tls,
-            request: requests.request,
-            times: requests.list.as_ref().and_then(PreparedList::times),
-            list: requests.list.map(|list| list.list),
-            body_budget: body_budget(spec, requests.checks.is_some()),
-            expectations: requests.checks.map(|checks| checks.checks),
-            messages: messages.map(|messages| messages.rules),
+            target: JobTarget {
+                endpoint: server.addresses.endpoint,
+                destinations: server.addresses.destinations,
+                tls: server.tls,
+            },
+            requests: JobRequests {
+                request: requests.request,
+                times: requests.list.as_ref().and_then(PreparedList::times),
+                list: requests.list.map(|list| list.list),
+            },
+            responses: JobResponses {
+                body_budget: body_budget(spec, requests.checks.is_some()),
+                expectations: requests.checks.map(|checks| checks.checks),
+                messages: messages.map(|messages| messages.rules),
+                discard: false,
+            },
             calls,
             websocket: WebSocketMessages::of(&spec.websocket),
-            cpus: client.cpus,
-            may_poll: client.may_poll,
+            workers: JobWorkers { cpus: client.cpus, may_poll: client.may_poll },
             ending: ending(spec),
             extras: extras(spec, scripts),
         }
@@ -117,14 +108,14 @@ impl PreparedLoad {
 
     /// The addresses that its connections go to.
     pub(crate) fn endpoints(&self) -> impl Iterator<Item = &Endpoint> + Clone {
-        self.destinations.iter().chain([&self.endpoint])
+        self.target.destinations.iter().chain([&self.target.endpoint])
     }
 
     /// True if a handshake has to show which HTTP version the server chooses, or that it accepts
     /// HTTP/2.
     pub(crate) fn is_open(&self) -> bool {
         let is_http1 = matches!(self.plan.http, Some(HttpPlan::Http10 | HttpPlan::Http11));
-        self.tls.is_some() && !is_http1
+        self.target.tls.is_some() && !is_http1
     }
 
     /// Returns the method of its calls, if their schema is known.
@@ -137,9 +128,10 @@ impl PreparedLoad {
     ///
     /// # Errors
     /// When there is no such row.
-    pub(crate) fn of_row(self, row: u64) -> Result<PreparedLoad> {
-        let request = request_of_row(self.list.as_deref(), row)?;
-        Ok(PreparedLoad { request, expectations: None, ..self })
+    pub(crate) fn of_row(mut self, row: u64) -> Result<PreparedLoad> {
+        self.requests.request = request_of_row(self.requests.list.as_deref(), row)?;
+        self.responses.expectations = None;
+        Ok(self)
     }
 
     /// Returns the plan with the decisions of the server. Without them it has HTTP/1.1: a load
@@ -159,25 +151,25 @@ impl PreparedLoad {
     pub(crate) fn job(&self, server: &ServerFacts, start: JobStart) -> Job {
         let plan = self.plan_for(server);
         let JobStart { not_before, observers, raw } = start;
-        let messages = server.messages.as_ref().map(|messages| messages.rules.clone());
+        let tls = self.target.tls.clone();
+        let tls = tls.map(|tls| tls.offering(http::alpn(plan.http)));
+        let found = server.messages.as_ref().map(|messages| messages.rules.clone());
         Job {
-            destinations: self.destinations.clone(),
-            list: self.list.clone(),
-            times: self.times.clone(),
-            expectations: self.expectations.clone(),
-            messages: messages.or(self.messages.clone()),
-            protocol: http::protocol(plan.http, &self.request, &self.websocket),
-            discard: server.body_bytes.is_some_and(|bytes| bytes >= DISCARD_FROM_BYTES),
-            cpus: self.cpus.clone(),
-            tls: self.tls.clone().map(|tls| tls.offering(http::alpn(plan.http))),
-            body_budget: self.body_budget.clone(),
+            target: JobTarget { tls, ..self.target.clone() },
+            requests: self.requests.clone(),
+            responses: JobResponses {
+                messages: found.or(self.responses.messages.clone()),
+                discard: server.body_bytes.is_some_and(|bytes| bytes >= DISCARD_FROM_BYTES),
+                ..self.responses.clone()
+            },
+            protocol: http::protocol(plan.http, &self.requests.request, &self.websocket),
+            workers: self.workers.clone(),
             ending: self.ending,
             not_before,
-            may_poll: self.may_poll,
             extras: self.extras,
             raw,
             observers,
-            ..Job::new(plan, self.endpoint.clone(), self.request.clone())
+            plan,
         }
     }
 }
@@ -231,21 +223,16 @@ mod tests {
     use super::*;
 
     fn load(http: Option<HttpPlan>) -> PreparedLoad {
+        let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
+        let request = Prepared::http1("GET", "/", "h", &[], None).expect("a request");
         PreparedLoad {
             plan: Plan { http, ..Plan::default() },
-            endpoint: Endpoint::Tcp(([127, 0, 0, 1], 1).into()),
-            destinations: Vec::new(),
-            tls: None,
-            request: Prepared::http1("GET", "/", "h", &[], None).expect("a request"),
-            list: None,
-            times: None,
-            expectations: None,
-            messages: None,
+            target: JobTarget { endpoint, destinations: Vec::new(), tls: None },
+            requests: JobRequests { request, list: None, times: None },
+            responses: JobResponses::default(),
             calls: None,
             websocket: WebSocketMessages::default(),
-            body_budget: BodyBudget::default(),
-            cpus: Vec::new(),
-            may_poll: false,
+            workers: JobWorkers::default(),
             ending: Ending::default(),
             extras: Extras::default(),
         }
@@ -275,7 +262,7 @@ mod tests {
     fn long_bodies_are_discarded_unread() {
         let discards = |body_bytes| {
             let server = ServerFacts { body_bytes, ..ServerFacts::default() };
-            load(Some(HttpPlan::Http11)).job(&server, JobStart::default()).discard
+            load(Some(HttpPlan::Http11)).job(&server, JobStart::default()).responses.discard
         };
         assert!(!discards(None) && !discards(Some(DISCARD_FROM_BYTES - 1)));
         assert!(discards(Some(DISCARD_FROM_BYTES)));

@@ -53,7 +53,7 @@ impl Watcher {
         window: impl Fn() -> Option<(Nanos, Nanos)> + Send + 'static,
     ) -> Option<Watcher> {
         let plan = &job.plan;
-        let endpoint = job.endpoint.clone();
+        let endpoint = job.target.endpoint.clone();
         let is_local = is_local(&endpoint);
         let server = match is_local {
             Some(true) => ServerProcesses::find(&endpoint),

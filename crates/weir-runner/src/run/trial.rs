@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use weir_engine::{Extras, Job};
+use weir_engine::{Extras, Job, JobRequests};
 use weir_result::{ConnectionLoad, ConnectionPlan, HttpPlan, Plan};
 
 use crate::interrupts::Interrupts;
@@ -45,5 +45,6 @@ pub(crate) fn single(job: &Job) -> Job {
         load.warmup.is_auto = false;
         load.due = None;
     });
-    Job { plan, times: None, extras: Extras::default(), raw: None, ..job.clone() }
+    let requests = JobRequests { times: None, ..job.requests.clone() };
+    Job { plan, requests, extras: Extras::default(), raw: None, ..job.clone() }
 }

@@ -55,7 +55,7 @@ impl Witness {
 pub(crate) fn is_useful(job: &Job) -> bool {
     let usable = weir_sys::usable_cpus().map_or(0, |cpus| cpus.len());
     let plan = &job.plan;
-    let is_server_local = is_local(&job.endpoint) != Some(false);
+    let is_server_local = is_local(&job.target.endpoint) != Some(false);
     let window_s = match plan.load.length_ns() {
         Some(ns) => ns as f64 / 1e9,
         None if plan.is_until_signal() => f64::INFINITY,
@@ -95,7 +95,9 @@ fn probe(job: &Job) -> Job {
         load.due = Some(due);
         load.requests = None;
     });
-    Job { plan, cpus: Vec::new(), ..single }
+    let mut job = Job { plan, ..single };
+    job.workers.cpus.clear();
+    job
 }
 
 #[cfg(test)]
@@ -122,9 +124,10 @@ mod tests {
         for plan in [plan, staged] {
             // Its window is that of the load, behind the same warm-up.
             let warmup_ns = plan.load.warmup.span_ns;
-            let job = Job::new(plan, endpoint.clone(), request.clone());
-            let probe = probe(&Job { times: Some([1, 2].into()), ..job });
-            assert!(probe.plan.load.is_one_load() && probe.times.is_none(), "{probe:?}");
+            let mut job = Job::new(plan, endpoint.clone(), request.clone());
+            job.requests.times = Some([1, 2].into());
+            let probe = probe(&job);
+            assert!(probe.plan.load.is_one_load() && probe.requests.times.is_none(), "{probe:?}");
             let warmup = weir_result::Warmup { span_ns: warmup_ns, is_auto: false };
             assert_eq!(probe.plan.load.warmup, warmup, "{probe:?}");
         }

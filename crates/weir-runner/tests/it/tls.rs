@@ -12,7 +12,6 @@ use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::server::NoServerSessionStorage;
 use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion, version};
-use weir_engine::Job;
 use weir_io::Nanos;
 use weir_result::{Closer, ConnectionPlan, FailureCause, Plan, TlsCounts};
 use weir_sim::{Law, Link, Seed, Service, ServiceFactory, World};
@@ -201,7 +200,8 @@ fn run_seen(habits: Habits, world: World, plan: &Plan, resume: bool) -> (Run, Se
     let world = World { service: Some(service), ..world };
     let options = TlsOptions { verify: false, resume, ..TlsOptions::new("sim") };
     let tls = TlsConfig::seeded(&options, seed).expect("the options are right");
-    let job = Job { tls: Some(tls), ..job(plan) };
+    let mut job = job(plan);
+    job.target.tls = Some(tls);
     let run = run_job(world, &job, 0, Nanos::MAX, None);
     let seen = seen.lock().expect("no server panicked").clone();
     (run, seen)

@@ -43,8 +43,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode> {
     }
     let first = base.first().context("there is no run of the base")?;
     let other = new.first().context("there is no run of the new system")?;
-    let is_open_loop = first.plan.load.is_open_loop();
-    let names = study::metrics(&args.metrics, Some(is_open_loop), &METRICS);
+    let primary = study::primary_metric(first.plan.load.is_open_loop());
+    let names = study::metrics(&args.metrics, Some(primary), &METRICS);
     let question = Question {
         metrics: names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
         threshold: args.threshold,

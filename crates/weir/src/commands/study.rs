@@ -17,7 +17,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 pub(crate) use making::{
-    check_formats, conduct, gate, metrics, print, publish, report, report_gate, text_options,
+    check_formats, conduct, gate, metrics, primary_metric, print, publish, report, report_gate,
+    text_options,
 };
 pub(crate) use settings::StudySettings;
 

@@ -26,7 +26,7 @@ impl StreamFailures {
     pub(super) fn new(job: &Job) -> StreamFailures {
         let tokens = job.plan.messages.as_ref().map(|messages| messages.tokens.as_slice());
         let tokens = tokens.filter(|tokens| !tokens.is_empty());
-        let format = job.messages.as_ref().and_then(|rules| rules.format.as_ref());
+        let format = job.responses.messages.as_ref().and_then(|rules| rules.format.as_ref());
         StreamFailures {
             places: tokens.map(|tokens| tokens.join(" or ")),
             may_be_marked: format.is_some_and(|it| it.framing == MessageFraming::EventStream),

@@ -40,7 +40,8 @@ impl TokenRecorder {
     /// counts.
     pub(super) fn new(job: &Job, exchanges: usize) -> Option<TokenRecorder> {
         let plan = job.plan.messages.as_ref().filter(|messages| !messages.tokens.is_empty());
-        let tells_reasoning = job.messages.as_ref().is_some_and(|rules| rules.tells_reasoning);
+        let tells_reasoning =
+            job.responses.messages.as_ref().is_some_and(|rules| rules.tells_reasoning);
         plan.map(|_| TokenRecorder {
             progress: vec![TokenProgress::default(); exchanges],
             tells_reasoning,

@@ -26,7 +26,7 @@ pub(crate) struct RawWriter {
 impl RawWriter {
     /// Returns the writer of worker `worker`, if the job has a raw log.
     pub(crate) fn new(job: &Job, worker: u32) -> Option<RawWriter> {
-        let list = job.list.clone();
+        let list = job.requests.list.clone();
         job.raw.as_ref().map(|log| RawWriter { sink: log.sink(), worker, list })
     }
 }

@@ -23,7 +23,6 @@ use crate::time::{Timeline, UnsentSlots};
 pub(super) struct ByName {
     list: Arc<RequestList>,
     names: Vec<NameTallies>,
-    is_open_loop: bool,
     measures_messages: bool,
     /// Response times of the names without slices together, and of the others one by one, if they
     /// are shown while the load runs.
@@ -42,21 +41,30 @@ struct NameTallies {
     /// Events in the window and times of `ok` slots, of a name without slices.
     unsliced: NamedTally,
     response: Failures,
-    service_ok: Tally,
-    service: Failures,
+    /// Service times, if they are not the response times.
+    service: Option<ServiceTimes>,
     /// Ages of slots that were never sent.
     never: Tally,
 }
 
+/// Service times of the slots of one name.
+#[derive(Debug, Default)]
+struct ServiceTimes {
+    ok: Tally,
+    others: Failures,
+}
+
 impl ByName {
-    /// Returns empty tallies of the names of `list`.
-    pub(super) fn new(list: &Arc<RequestList>, is_open_loop: bool, messages: bool) -> ByName {
+    /// Returns empty tallies of the names of `list`; `planned` is true if its requests have due
+    /// times.
+    pub(super) fn new(list: &Arc<RequestList>, planned: bool, messages: bool) -> ByName {
         let place = |name| list.with_slices.iter().position(|with| *with == name);
-        let tallies = |name| NameTallies { place: place(name), ..NameTallies::default() };
+        let service = || planned.then(ServiceTimes::default);
+        let tallies =
+            |name| NameTallies { place: place(name), service: service(), ..Default::default() };
         ByName {
             names: (0..list.names).map(tallies).collect(),
             list: Arc::clone(list),
-            is_open_loop,
             measures_messages: messages,
             shown: None,
         }
@@ -126,8 +134,8 @@ impl ByName {
         let name = &mut self.names[usize::from(exchange.tag)];
         name.outcomes.ok += u64::from(times);
         name.responded(status, times.into());
-        if self.is_open_loop {
-            name.service_ok.record_times(at.since(exchange.sent_at), times);
+        if let Some(service) = &mut name.service {
+            service.ok.record_times(at.since(exchange.sent_at), times);
         }
         if let Some(place) = name.place {
             return &mut slice.named(place).ok;
@@ -189,8 +197,8 @@ impl ByName {
         totals
     }
 
-    /// Counts the slots that were never sent, with their shares of `slices`, and returns the counts
-    /// of each name. In a closed loop they are `missing` requests.
+    /// Counts the slots that were never sent, and the `missing` requests of a closed loop, with
+    /// their shares of `slices`, and returns the counts of each name.
     pub(super) fn finish(
         mut self,
         unsent: &UnsentSlots,
@@ -202,26 +210,23 @@ impl ByName {
         let Timeline { start, t0, .. } = timeline;
         let list = Arc::clone(&self.list);
         let mut names = RowNames::new(&list);
-        if self.is_open_loop {
-            let until_ns = timeline.window_end_ns().min(unsent_until.since(start));
-            for slot in unsent.slots(until_ns) {
-                let due = start.after(slot.offset_ns);
-                if due >= t0 {
-                    let name = name_of(&mut names, ListTurn::Slot(slot.index));
-                    self.never_sent(name, slot.part, unsent_until.since(due), slices.slot(due));
-                }
+        let until_ns = timeline.window_end_ns().min(unsent_until.since(start));
+        for slot in unsent.slots(until_ns) {
+            let due = start.after(slot.offset_ns);
+            if due >= t0 {
+                let name = name_of(&mut names, ListTurn::Slot(slot.index));
+                self.never_sent(name, slot.part, unsent_until.since(due), slices.slot(due));
             }
-        } else {
-            let (turns, taken) = listed;
-            for nth in taken..taken + missing {
-                let name = name_of(&mut names, turns.nth(nth));
-                self.never_sent(name, None, unsent_until.since(t0), slices.slot(t0));
-            }
+        }
+        let (turns, taken) = listed;
+        for nth in taken..taken + missing {
+            let name = name_of(&mut names, turns.nth(nth));
+            self.never_sent(name, None, unsent_until.since(t0), slices.slot(t0));
         }
         let of_name = |name: &NameTallies| {
             let own = || name.unsliced.finish();
             let share = name.place.map_or_else(own, |place| slices.share(place));
-            name.finish(share, self.is_open_loop)
+            name.finish(share)
         };
         self.names.iter().map(of_name).collect()
     }
@@ -235,10 +240,7 @@ impl ByName {
         slice: &mut SliceTally,
     ) {
         let tallies = &mut self.names[usize::from(name)];
-        match part {
-            Some(part) => tallies.outcomes.count_part(part, 1),
-            None => tallies.outcomes.never_sent += 1,
-        }
+        tallies.outcomes.count_never_sent(part);
         tallies.never.record(age_ns);
         if let Some(place) = tallies.place {
             slice.named(place).not_ok.record(age_ns);
@@ -287,17 +289,19 @@ impl NameTallies {
     fn resolve_failure(&mut self, outcome: Outcome, response_ns: u64, service_ns: u64) {
         count_failure(&mut self.outcomes, outcome);
         self.response.record(outcome, response_ns);
-        self.service.record(outcome, service_ns);
+        if let Some(service) = &mut self.service {
+            service.others.record(outcome, service_ns);
+        }
         if let Outcome::TransportError(kind) = outcome {
             *self.errors.entry(kind).or_default() += 1;
         }
     }
 
-    fn finish(&self, share: NamedSlice, is_open_loop: bool) -> ResultCounts {
+    fn finish(&self, share: NamedSlice) -> ResultCounts {
         let mut response_time = ByOutcome { ok: share.ok, ..self.response.finish() };
-        let service_time = match is_open_loop {
-            true => ByOutcome { ok: Histogram::from(&self.service_ok), ..self.service.finish() },
-            false => response_time.clone(),
+        let service_time = match &self.service {
+            Some(times) => ByOutcome { ok: Histogram::from(&times.ok), ..times.others.finish() },
+            None => response_time.clone(),
         };
         response_time.censored.add_tally(&self.never);
         ResultCounts {

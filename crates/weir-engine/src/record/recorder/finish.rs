@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use weir_io::Nanos;
 use weir_result::{
-    ByOutcome, Histogram, Measurements, MessageShare, Occupancy, OutcomeClass, OutcomePart,
-    ResultCounts, Sent, SparseHistogram, Tally, WorkerPhases,
+    Histogram, Measurements, MessageShare, Occupancy, OutcomeClass, OutcomePart, ResultCounts,
+    Sent, WorkerPhases,
 };
 
 use super::slices::UnsentTally;
@@ -23,33 +23,29 @@ impl Recorder {
         live: &WorkerLive,
     ) -> Measurements {
         let timeline = &facts.timeline;
-        self.catch_up.finish(timeline.t0, &mut phases.usage);
+        if let Some(catch_up) = self.catch_up() {
+            catch_up.finish(timeline.t0, &mut phases.usage);
+        }
         let end = Nanos(phases.drained_ns);
         let never = self.never_sent(unsent, facts);
         let planned = self.planned(unsent, facts, &never.all);
-        let names = self.finish_names(unsent, facts, never.all.ages.count(), live);
+        let names = self.finish_names(unsent, facts, live);
         let slices = self.slices.finish(timeline, phases.t1_ns, &never.by_slice);
         let t1 = timeline.t1.min(Nanos(phases.t1_ns).max(timeline.t0));
         let mut response_time = self.times.response.finish();
         for slice in &slices {
             response_time.ok.add(&slice.ok);
         }
-        let mut service_time =
-            if self.is_open_loop { self.times.service.finish() } else { response_time.clone() };
-        let stage_lags = self.lags_by_stage.finish(self.stages.len(), self.times.lags());
-        service_time.ok.add(&sum(&self.times.unwaited.service_ok, &self.times.waited.service_ok));
+        // A plan has service times of its own.
+        let service_time = response_time.clone();
         response_time.censored.add(&never.all.ages);
-        let Lags { mut send_lag, sched_lag, connection_wait } = self.lags();
-        if self.is_open_loop {
-            send_lag.censored.add(&never.all.ages);
-        }
         let sent = self.really_sent();
         let mut outcomes = self.counts.outcomes;
         outcomes.add(&never.all.outcomes);
         let capacity_ns = self.capacity.finish(timeline, end);
         let occupancy = Occupancy { capacity_ns, ..self.occupancy.finish(timeline, end) };
         let messages = MessageShare::sum(slices.iter().filter_map(|of| of.messages.as_ref()));
-        Measurements {
+        let mut measurements = Measurements {
             results: ResultCounts {
                 planned,
                 outcomes,
@@ -63,12 +59,6 @@ impl Recorder {
                 ..ResultCounts::default()
             },
             sent,
-            send_lag,
-            sched_lag,
-            stage_lags,
-            connection_wait,
-            unlagged: sum(&self.times.unwaited.service_ok, &self.times.waited.unlagged_ok),
-            departures: self.departures.finish(t1),
             occupancy,
             first_byte: Histogram::from(&self.times.first_byte),
             overdue: self.counts.overdue,
@@ -82,38 +72,22 @@ impl Recorder {
             interim_responses: self.counts.interim_responses,
             event_streams: self.counts.event_streams,
             ..Measurements::default()
-        }
-    }
-
-    /// Returns the lags of all slots of M that were sent.
-    fn lags(&self) -> Lags {
-        let unwaited = &self.times.unwaited;
-        let waited = &self.times.waited;
-        let lag = |waited: &Tally, ended: &SparseHistogram| {
-            let mut lag = sum(&unwaited.lag, waited);
-            lag.add_sparse(ended);
-            lag
         };
-        let ended = &self.lags_by_stage.sum;
-        let send_lag = lag(&waited.send_lag, &ended.send_lag);
-        let sched_lag = lag(&waited.sched_lag, &ended.sched_lag);
-        let mut connection_wait = Histogram::from(&waited.connection_wait);
-        let unwaited_count = send_lag.count() - connection_wait.count();
-        connection_wait.record_range(0, 0, unwaited_count, 0);
-        let send_lag = ByOutcome { ok: send_lag, ..ByOutcome::default() };
-        Lags { send_lag, sched_lag, connection_wait }
+        if let Some(punctuality) = self.punctuality {
+            punctuality.finish(t1, &never.all.ages, &mut measurements);
+        }
+        measurements
     }
 
     /// Returns the number of slots of M. If the window was cut, more may have been sent than were
     /// planned up to its end, beside those that were not sent by plan.
     fn planned(&self, unsent: &UnsentSlots, facts: &PlanFacts, never: &UnsentTally) -> u64 {
         let sent = self.counts.sent.measured;
-        if !self.is_open_loop {
-            return facts.quota.unwrap_or(sent).max(sent);
-        }
         let timeline = &facts.timeline;
         let t0_ns = timeline.t0.since(timeline.start);
-        let by_plan = unsent.left.planned(t0_ns, timeline.window_end_ns());
+        let Some(by_plan) = unsent.planned(t0_ns, timeline.window_end_ns()) else {
+            return sent + facts.missing(sent);
+        };
         let unsent_by_plan = never.outcomes.unsent_by_plan();
         if facts.is_cut { by_plan.max(sent + unsent_by_plan) } else { by_plan }
     }
@@ -124,11 +98,11 @@ impl Recorder {
         &mut self,
         unsent: &UnsentSlots,
         facts: &PlanFacts,
-        missing: u64,
         live: &WorkerLive,
     ) -> Vec<ResultCounts> {
         let Some(names) = self.names.take() else { return Vec::new() };
         live.send_names(|| names.totals(None));
+        let missing = facts.missing(self.counts.sent.measured);
         names.finish(unsent, facts, missing, &mut self.slices)
     }
 
@@ -149,13 +123,9 @@ impl Recorder {
         let Timeline { start, t0, .. } = facts.timeline;
         let end = facts.unsent_until;
         let mut never = UnsentTallies::default();
-        if !self.is_open_loop {
-            let sent = self.counts.sent.measured;
-            let missing = facts.quota.map_or(0, |quota| quota.saturating_sub(sent));
-            let age = end.since(t0);
-            never.add(0, [age, age], missing, u128::from(age) * u128::from(missing));
-            return never;
-        }
+        let missing = facts.missing(self.counts.sent.measured);
+        let age = end.since(t0);
+        never.add(0, [age, age], missing, u128::from(age) * u128::from(missing));
         let end_offset = end.since(start);
         let until = facts.timeline.window_end_ns().min(end_offset);
         let spans = |offset: u64| {
@@ -164,7 +134,7 @@ impl Recorder {
             let bucket_end = end_offset - weir_result::histogram::lowest_in(bucket) + 1;
             bucket_end.min(self.slices.end_of(start.after(offset)).since(start))
         };
-        unsent.left.clone().take_ranges(until, spans, |range| {
+        unsent.left_ranges(until, spans, |range| {
             if start.after(range.first_ns) < t0 {
                 return;
             }
@@ -182,14 +152,6 @@ impl Recorder {
         }
         never
     }
-}
-
-/// Lags of the slots of M that were sent.
-#[derive(Debug)]
-struct Lags {
-    send_lag: ByOutcome,
-    sched_lag: Histogram,
-    connection_wait: Histogram,
 }
 
 /// Slots of M that were never sent, in all and by slice.
@@ -215,16 +177,7 @@ impl UnsentTallies {
     fn add_one(&mut self, slice: usize, age_ns: u64, part: Option<OutcomePart>) {
         for tally in [&mut self.all, self.by_slice.entry(slice).or_default()] {
             tally.ages.record_range(age_ns, age_ns, 1, age_ns.into());
-            match part {
-                Some(part) => tally.outcomes.count_part(part, 1),
-                None => tally.outcomes.count(OutcomeClass::NeverSent, 1),
-            }
+            tally.outcomes.count_never_sent(part);
         }
     }
-}
-
-fn sum(one: &Tally, other: &Tally) -> Histogram {
-    let mut histogram = Histogram::from(one);
-    histogram.add_tally(other);
-    histogram
 }

@@ -19,3 +19,11 @@ pub(crate) struct PlanFacts {
     /// End of sending: the age of a slot that was never sent counts up to here.
     pub(crate) unsent_until: Nanos,
 }
+
+impl PlanFacts {
+    /// Returns the number of requests that a closed loop had to measure and did not send; `sent`
+    /// were. In an open loop 0: its plan has them.
+    pub(super) fn missing(&self, sent: u64) -> u64 {
+        self.quota.map_or(0, |quota| quota.saturating_sub(sent))
+    }
+}

@@ -69,12 +69,9 @@ fn run(protocol: &ProtocolFactory, service: ServiceFactory, what: &str) -> Run {
     });
     let observed = PerTag::default();
     let request = Prepared::http1("GET", "/", "sim", &[], None).expect("a plain request");
-    let job = Job {
-        protocol: protocol.clone(),
-        request,
-        observers: vec![observed.factory()],
-        ..job(&plan)
-    };
+    let observers = vec![observed.factory()];
+    let mut job = Job { protocol: protocol.clone(), observers, ..job(&plan) };
+    job.requests.request = request;
     let world = World { service: Some(service), ..World::default() };
     let run = run_job(world, &job, 0, Nanos::MAX, None);
     observed.check(&run, what);

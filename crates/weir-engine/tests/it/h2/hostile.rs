@@ -91,13 +91,13 @@ fn run_attacked(settings: Settings, attack: Attack, messages: Option<MessageRule
     });
     let observed = PerTag::default();
     let request = Prepared::http1("POST", "/", "sim", &[], Some(&[b'x'; 200_000]));
-    let job = Job {
+    let mut job = Job {
         protocol: H2Client::factory(H2Options::default()),
-        request: request.expect("a plain request"),
         observers: vec![observed.factory()],
-        messages,
         ..job(&plan)
     };
+    job.requests.request = request.expect("a plain request");
+    job.responses.messages = messages;
     let world = World { service: Some(service), ..World::default() };
     let run = run_job(world, &job, 0, Nanos::MAX, None);
     observed.check(&run, "attacked");

@@ -53,7 +53,8 @@ fn responses_of_streams_are_checked() {
     for (text, is_met) in [("body~^body$", true), ("same", true), ("body~^$", false)] {
         let plan = open(2_000, 1, 3).with_load(|load| load.pipeline = 20);
         let protocol = H2Client::factory(H2Options::default());
-        let job = Job { expectations: checks(&[text]), protocol, ..job(&plan) };
+        let mut job = Job { protocol, ..job(&plan) };
+        job.responses.expectations = checks(&[text]);
         let (run, _) = run_in(World::default(), habits(), &job);
         let expected = if is_met { (2_000, vec![]) } else { (0, vec![(MissKind::Body, 2_000)]) };
         assert_eq!((run.measured.results.outcomes.ok, missed(&run)), expected, "{text}");
@@ -142,11 +143,8 @@ fn uploads_wait_for_windows() {
     (world.network.up, world.network.down) = (Law::Fixed(MS), Law::Fixed(MS));
     let plan = open(500, 1, 1).with_load(|load| load.pipeline = 20);
     let request = Prepared::http1("POST", "/", "sim", &[], Some(&[b'x'; 30]));
-    let job = Job {
-        protocol: H2Client::factory(H2Options::default()),
-        request: request.expect("a plain request"),
-        ..job(&plan)
-    };
+    let mut job = Job { protocol: H2Client::factory(H2Options::default()), ..job(&plan) };
+    job.requests.request = request.expect("a plain request");
     let (run, _) = run_in(world, habits, &job);
     check_all("service", &run.measured.results.service_time.ok, 500, 8 * MS);
     check_all("client's lag", &run.measured.sched_lag, 500, 0);
@@ -287,12 +285,12 @@ fn wild_worlds_conserve_every_slot() {
         let body = random.chance(0.5).then_some(&[b'x'; 300][..]);
         let request = Prepared::http1("POST", "/", "sim", &[], body).expect("a plain request");
         let observed = PerTag::default();
-        let job = Job {
+        let mut job = Job {
             protocol: H2Client::factory(H2Options::default()),
-            request,
             observers: vec![observed.factory()],
             ..job(&plan)
         };
+        job.requests.request = request;
         let (run, _) = run_in(World::wild(Seed(seed), 100 * MS), habits, &job);
         observed.check(&run, &format!("seed {seed}"));
         ok += run.measured.results.outcomes.ok;

@@ -11,9 +11,9 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
     let latency = &document.latency;
     let mean = |metric: &Metric| metric.ok.mean_ns.unwrap_or(0.0);
     results.response_time.ok.mean_ns?;
-    let is_open = document.plan.load.is_open_loop();
-    let lag = if is_open { mean(&latency.sched_lag) } else { 0.0 };
-    let wait = if is_open { mean(&latency.connection_wait) } else { 0.0 };
+    // Both are empty in a closed loop, which has no plan.
+    let lag = mean(&latency.sched_lag);
+    let wait = mean(&latency.connection_wait);
     let mut rows = vec![("mean".to_owned(), lag, wait, mean(&results.service_time))];
     for of in &document.verdict.client_overhead {
         let all = of.ns as f64;

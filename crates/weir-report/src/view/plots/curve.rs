@@ -16,26 +16,22 @@ pub(super) fn latency(document: &Document) -> Option<Plot> {
         return None;
     }
     let results = &document.results;
-    let latency = &document.latency;
     if document.results.outcomes.ok == 0 {
         let bad = &results.service_time.times.bad;
         let curve = of_histogram("service time of bad responses", Role::Main, bad);
         return Some(plot(vec![curve], "No response was ok."));
     }
     let (name, headline) = document.headline_time();
-    let beside = match document.plan.load.is_open_loop() {
-        true => ("service time", &results.service_time),
-        false => ("first byte", &latency.first_byte),
-    };
+    let beside = document.time_beside().unwrap_or(("first byte", &document.latency.first_byte));
     let mut marks: Vec<Mark> = band(headline.headline()).into_iter().collect();
     marks.extend(of_metric(beside.0, [Role::Second, Role::SecondAtLeast], beside.1));
     marks.extend(of_metric(name, [Role::Main, Role::MainAtLeast], headline));
-    let about = match document.plan.load.is_open_loop() {
-        true => {
+    let about = match document.time_beside() {
+        Some(_) => {
             "Response time counts from the planned send, service time from the actual one: where \
              the two part, requests waited before they were sent."
         }
-        false => {
+        None => {
             "In a closed loop a slow server delays the next send, and that time is not counted."
         }
     };

@@ -32,8 +32,9 @@ pub(super) fn exchange<B: Backend>(
     started: Nanos,
     result: &mut PreflightResult,
 ) -> io::Result<Preflight> {
-    let interest = load.expectations.as_ref().map_or(Interest::Status, |it| it.interest());
-    let budget = &load.body_budget;
+    let interest =
+        load.responses.expectations.as_ref().map_or(Interest::Status, |it| it.interest());
+    let budget = &load.responses.body_budget;
     let mut exchange = exchange_of(load, version, interest, budget, None, link.now());
     let ended = link.exchange(&mut exchange, |exchange, _, _| {
         let progress = exchange.progress();
@@ -44,7 +45,7 @@ pub(super) fn exchange<B: Backend>(
     ended?;
     let response = describe(&exchange, started, link.now())?;
     let text = String::from_utf8_lossy(&exchange.progress().received).to_ascii_lowercase();
-    let is_plain = load.tls.is_none() && response.status == 400;
+    let is_plain = load.target.tls.is_none() && response.status == 400;
     result.blames_scheme = is_plain && (text.contains("https") || text.contains("ssl"));
     Ok(response)
 }
@@ -63,16 +64,16 @@ pub(super) fn exchange_of(
         let mut protocol = Http1::new(1);
         protocol.set_interest(interest, budget);
         format.into_iter().for_each(|format| protocol.set_messages(format));
-        let request = &load.request;
+        let request = &load.requests.request;
         return SingleExchange::http1(protocol, Arc::clone(request.bytes()), request.traits());
     };
     let mut client = H2Client::new(1, &http::options(http2));
     // It is described by what is kept of it.
     client.set_interest(interest.max(Interest::Head), budget);
-    let rules = load.expectations.iter().filter_map(|checks| checks.call_rules());
+    let rules = load.responses.expectations.iter().filter_map(|checks| checks.call_rules());
     rules.for_each(|rules| client.set_calls(rules));
     format.into_iter().for_each(|format| client.set_messages(format));
     let mut exchange = SingleExchange::http2(client, now.0);
-    exchange.request(&Arc::new(load.request.request(load.plan.target.scheme.as_str())));
+    exchange.request(&Arc::new(load.requests.request.request(load.plan.target.scheme.as_str())));
     exchange
 }

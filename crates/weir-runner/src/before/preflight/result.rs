@@ -53,7 +53,7 @@ impl PreflightResult {
         self.returned += u64::from(progress.is_returned);
         self.has_events = exchange.is_event_stream();
         let response = exchange.response().filter(|_| progress.is_complete);
-        let checked = load.expectations.as_ref().zip(response.as_ref());
+        let checked = load.responses.expectations.as_ref().zip(response.as_ref());
         let missed = checked.map(|(checks, response)| checks.check_first(response));
         self.checked = missed.map(|missed| missed.map_or(Ok(()), Err));
     }

@@ -109,7 +109,7 @@ pub(super) fn exchange<B: Backend>(
     started: Nanos,
     result: &mut PreflightResult,
 ) -> io::Result<Preflight> {
-    let mut options = websocket::options(websocket, &load.request, &load.websocket);
+    let mut options = websocket::options(websocket, &load.requests.request, &load.websocket);
     options.keeps_messages = result.trace.is_some();
     let now_ns = link.now().0;
     let client = WsClient::new(1, &Arc::new(options), now_ns);
@@ -159,7 +159,7 @@ fn converse<B: Backend>(
     match is_idle {
         true => exchange.listen(),
         false => {
-            let request = load.request.request(load.plan.target.scheme.as_str());
+            let request = load.requests.request.request(load.plan.target.scheme.as_str());
             exchange.request(&Arc::new(request));
         }
     }

@@ -61,8 +61,8 @@ fn document(queue: &Queue, trial: &TrialPlan, number: u64) -> Document {
     let plan = queue.plan(trial, number);
     let request = Prepared::http1(&plan.request.method, "/", "sim", &[], None);
     let endpoint = Endpoint::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)));
-    let job = Job::new(plan.clone(), endpoint, request.expect("a plain request"));
-    let job = Job { discard: true, ..job };
+    let mut job = Job::new(plan.clone(), endpoint, request.expect("a plain request"));
+    job.responses.discard = true;
     let sim = Sim::new(queue.world(number));
     let measured = run_on(&job, 0, &Control::new(1, None), sim, None, None);
     let mut measured = measured.expect("a simulated machine does not fail");

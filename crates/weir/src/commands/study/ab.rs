@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use weir_conductor::Variant;
 use weir_result::study::Design;
 
-use super::making::{make, metrics};
+use super::making::{make, metrics, primary_metric};
 use super::variant::of_words;
 use crate::args::study::AbArgs;
 use crate::args::without_those_of;
@@ -35,9 +35,11 @@ pub(crate) fn ab(args: &AbArgs) -> Result<ExitCode> {
             args.names[1]
         );
     }
-    let is_open_loop = variants.iter().all(Variant::is_open_loop);
+    let is_planned =
+        |variant: &Variant| variant.spec.replay.is_some() || variant.spec.load.is_open_loop();
+    let primary = primary_metric(variants.iter().all(is_planned));
     let design = Design::Ab {
-        metrics: metrics(&args.study.metrics, Some(is_open_loop), &METRICS),
+        metrics: metrics(&args.study.metrics, Some(primary), &METRICS),
         threshold: args.threshold,
         pairs: args.pairs,
     };

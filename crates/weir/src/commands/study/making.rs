@@ -286,17 +286,18 @@ pub(crate) fn report_gate(comparison: &Comparison, gate: Gate) {
     terminal::eprint_line(format_args!("error: {text}"));
 }
 
-/// Metrics of a study: those of the flags, or the usual ones. Of a comparison the primary one is
-/// first: in a closed loop the rate is what the system decides, with a rate it is the latency.
-pub(crate) fn metrics(
-    flags: &[MetricList],
-    is_open_loop: Option<bool>,
-    usual: &[&str],
-) -> Vec<String> {
+/// The metric by which runs are compared first: in a closed loop the rate is what the system
+/// decides, at planned times it is the latency.
+pub(crate) fn primary_metric(are_planned: bool) -> &'static str {
+    if are_planned { "p99" } else { "rate" }
+}
+
+/// Metrics of a study: those of the flags, or the usual ones, behind the primary one of a
+/// comparison.
+pub(crate) fn metrics(flags: &[MetricList], primary: Option<&str>, usual: &[&str]) -> Vec<String> {
     if !flags.is_empty() {
         return MetricList::names(flags);
     }
-    let primary = is_open_loop.map(|is_open| if is_open { "p99" } else { "rate" });
     let others = usual.iter().copied().filter(|name| Some(*name) != primary);
     primary.into_iter().chain(others).map(str::to_owned).collect()
 }
