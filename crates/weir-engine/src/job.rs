@@ -31,12 +31,12 @@ pub struct Job {
     pub target: JobTarget,
     /// Requests that are sent.
     pub requests: JobRequests,
-    /// What is read of responses, and how they are judged.
+    /// Rules about responses: the parts that are read, and how they are judged.
     pub responses: JobResponses,
     /// Protocol of the connections. A script whose functions distinguish connections requires
     /// HTTP/1.
     pub protocol: ProtocolFactory,
-    /// What this machine allows to the workers.
+    /// Means of this machine for the workers.
     pub workers: JobWorkers,
     /// Rules by which requests and the run end.
     pub ending: Ending,
@@ -76,7 +76,7 @@ pub struct JobRequests {
     pub times: Option<Arc<[u64]>>,
 }
 
-/// What is read of the responses of a job, and how they are judged.
+/// Rules about the responses of a job: the parts that are read, and how they are judged.
 #[derive(Clone, Debug, Default)]
 pub struct JobResponses {
     /// Expectations of responses; `None` if the plan's status codes alone decide.
@@ -90,7 +90,7 @@ pub struct JobResponses {
     pub body_budget: BodyBudget,
 }
 
-/// What this machine allows to the workers of a job.
+/// Means of this machine for the workers of a job.
 #[derive(Clone, Debug, Default)]
 pub struct JobWorkers {
     /// CPUs to pin workers to, the i-th worker of this run to the i-th, wrapping around if there

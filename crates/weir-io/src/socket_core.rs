@@ -106,7 +106,7 @@ pub(crate) struct SocketCore<C> {
     pub(crate) to_send: Vec<u32>,
     /// Failures that the kernel does not report again, by connection and generation.
     pub(crate) failures: VecDeque<(u32, u16, io::Error)>,
-    /// What is tried again later.
+    /// Work that is tried again later.
     pub(crate) retries: Retries,
     /// The first event of the batch, found while waiting.
     pub(crate) found: Option<RawEvent>,
@@ -122,7 +122,7 @@ pub(crate) struct SocketCore<C> {
     pub(crate) woken: bool,
 }
 
-/// What is tried again later, because a listener or a table was full.
+/// Work that is tried again later, because a listener or a table was full.
 pub(crate) struct Retries {
     /// Unix connects to retry once the listener has room, by connection and generation.
     busy: Vec<(u32, u16, SockAddr)>,

@@ -61,12 +61,12 @@ pub struct WebSocketPlan {
     pub deflate: bool,
 }
 
-/// What a protocol calls the end of a connection by the server.
+/// End of a connection by the server, in the words of its protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionEnd {
     /// Name of the frame that announces it.
     pub frame: &'static str,
-    /// What to check if it comes before the first response.
+    /// Advice if it comes before the first response.
     pub remedy: &'static str,
 }
 

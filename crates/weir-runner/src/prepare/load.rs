@@ -34,14 +34,14 @@ pub(crate) struct PreparedLoad {
     pub(crate) target: JobTarget,
     /// Requests that are sent; of a list or a script with the request before the load.
     pub(crate) requests: JobRequests,
-    /// What is read of responses, unless the server decides it: a preflight may find messages and
+    /// Rules about responses, unless the server decides them: a preflight may find messages and
     /// long bodies.
     pub(crate) responses: JobResponses,
     /// Calls of gRPC that its requests are; `None` if they are others.
     pub(crate) calls: Option<GrpcCalls>,
     /// Messages of WebSocket connections.
     pub(crate) websocket: WebSocketMessages,
-    /// What this machine allows to the workers.
+    /// Means of this machine for the workers.
     pub(crate) workers: JobWorkers,
     /// Rules by which requests and the run end.
     pub(crate) ending: Ending,
