@@ -36,5 +36,7 @@ pub use random::{Random, Seed};
 pub use server::{Drip, Framing, Responses, Server, Version, Workers};
 pub use service::{Link, Service, ServiceFactory};
 pub use sim::Sim;
-pub use truth::{Connect, Counts, Fate, TrueRequest, Truth, TruthHandle};
+pub use truth::{
+    CloseCounts, Connect, ConnectCounts, Counts, Fate, TrueRequest, Truth, TruthHandle,
+};
 pub use world::{Client, Discards, Limits, Signal, World};
