@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
+mod call_budget;
 pub mod errno;
 mod faults;
 mod framer;
@@ -20,11 +21,13 @@ mod pause;
 mod peer;
 mod random;
 mod response;
+mod send_buffers;
 mod server;
 mod service;
 mod sim;
 mod socket;
 mod truth;
+mod virtual_clock;
 mod wild;
 mod world;
 
