@@ -1,6 +1,6 @@
 //! `cargo xtask shape`: counts of what a reader must hold in the head, in any revision. They tell
-//! whether a change made the house simpler. Tests and the doubles of a feature that is off
-//! (`absent.rs`) do not count.
+//! whether a change made the code simpler. Tests do not count, nor do the types that stand in for a
+//! feature that is off (`absent.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

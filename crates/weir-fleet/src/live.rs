@@ -91,8 +91,7 @@ impl FleetProgress {
     ) -> Vec<Interval> {
         self.agents.remove(agent);
         if let Some(known) = self.frames.get_mut(agent) {
-            let Frame { completed, errors, bad, timed_out, .. } = known.frame;
-            known.frame = Frame { completed, errors, bad, timed_out, ..Frame::default() };
+            known.frame = Frame { ended: known.frame.ended, ..Frame::default() };
         }
         let is_whole = |agents: &BTreeSet<String>| self.agents.is_subset(agents);
         let whole = self.pending.extract_if(.., |_, (agents, _)| is_whole(agents));
@@ -103,7 +102,7 @@ impl FleetProgress {
 
     /// Returns the number of responses that the agents have told of.
     pub(crate) fn completed(&self) -> u64 {
-        self.frames.values().map(|known| known.frame.completed).sum()
+        self.frames.values().map(|known| known.frame.ended.completed).sum()
     }
 
     /// Takes the news of an agent, and shows what is complete by it. Returns the intervals that all
@@ -178,6 +177,7 @@ impl FleetProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_runner::EndedRequests;
 
     /// Keeps the completed requests of what it is shown.
     #[derive(Default)]
@@ -192,7 +192,7 @@ mod tests {
         }
 
         fn frame(&mut self, _: &Plan, frame: &Frame) {
-            self.frames.push(frame.completed);
+            self.frames.push(frame.ended.completed);
         }
     }
 
@@ -202,7 +202,8 @@ mod tests {
     }
 
     fn frame(completed: u64) -> AgentNews {
-        AgentNews::Frame(Box::new(Frame { completed, ..Frame::default() }))
+        let ended = EndedRequests { completed, ..EndedRequests::default() };
+        AgentNews::Frame(Box::new(Frame { ended, ..Frame::default() }))
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub use plan::{
     WebSocketPlan, check_connection_stages, check_stages, connections_at, mean_rate,
     one_or_several, parse_connection_stages, parse_curve, parse_stages, stage_at,
 };
-pub use raw::{RawLog, RawRow, RawSink, RawSource, SlotPhase};
+pub use raw::{RawLog, RawRow, RawSink, RawSource, RowMessages, SlotPhase};
 #[cfg(feature = "schema")]
 pub use schema::{schema_json, study_schema_json};
 pub use shape::ShapeError;

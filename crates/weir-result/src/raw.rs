@@ -22,8 +22,6 @@ pub struct RawRow {
     pub tx_at: u64,
     /// `Tf`: time at which the first byte of the final response was read.
     pub first_byte_at: u64,
-    /// Time at which the first message within the response was read.
-    pub first_message_at: u64,
     /// `Ke`: time at which the kernel received the response's last byte, if it was stamped.
     pub rx_at: u64,
     /// `Te`, the time at which its outcome was known; for the three censored classes, the time at
@@ -36,10 +34,8 @@ pub struct RawRow {
     /// Number of the connection within the worker, from 0; [`RawRow::NO_CONNECTION`] if it was
     /// never sent.
     pub connection: u32,
-    /// Messages within the response; [`RawRow::NO_MESSAGES`] if they are not measured.
-    pub messages: u32,
-    /// Bytes of `messages`, without framing; at most the greatest number of 32 bits.
-    pub message_bytes: u32,
+    /// Messages within the response.
+    pub messages: RowMessages,
     /// Status code of its response; 0 without one.
     pub status: u16,
     /// Index of its name among those of the plan's list; [`RawRow::NO_NAME`] without a list.
@@ -56,9 +52,6 @@ impl RawRow {
     /// Connection of a slot that had none.
     pub const NO_CONNECTION: u32 = u32::MAX;
 
-    /// Messages of a slot of a run that does not measure any.
-    pub const NO_MESSAGES: u32 = u32::MAX;
-
     /// Name of a slot that has none.
     pub const NO_NAME: u16 = u16::MAX;
 
@@ -70,14 +63,12 @@ impl RawRow {
         sent_at: RawRow::NEVER,
         tx_at: RawRow::NEVER,
         first_byte_at: RawRow::NEVER,
-        first_message_at: RawRow::NEVER,
         rx_at: RawRow::NEVER,
         ended_at: 0,
         error: None,
         worker: 0,
         connection: RawRow::NO_CONNECTION,
-        messages: RawRow::NO_MESSAGES,
-        message_bytes: 0,
+        messages: RowMessages::UNMEASURED,
         status: 0,
         name: RawRow::NO_NAME,
         phase: SlotPhase::Measured,
@@ -87,6 +78,28 @@ impl RawRow {
     /// Returns the name of its error, as in the document's accounting.
     pub fn error_name(&self) -> Option<String> {
         self.error.as_ref().map(ErrorKind::name)
+    }
+}
+
+/// Messages within the response of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowMessages {
+    /// Time at which the first one was read; [`RawRow::NEVER`] without one.
+    pub first_at: u64,
+    /// Their number, if they are measured.
+    pub count: u32,
+    /// Their bytes, without framing; at most the greatest number of 32 bits.
+    pub bytes: u32,
+}
+
+impl RowMessages {
+    /// Messages of a run that does not measure any. An `Option` would make each row 8 bytes longer.
+    pub const UNMEASURED: RowMessages =
+        RowMessages { first_at: RawRow::NEVER, count: u32::MAX, bytes: 0 };
+
+    /// True if the run measures messages.
+    pub fn is_measured(&self) -> bool {
+        self.count != RowMessages::UNMEASURED.count
     }
 }
 

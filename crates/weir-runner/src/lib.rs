@@ -54,7 +54,7 @@ pub use before::selfcheck::NoiseFloor;
 pub use digest::sha256;
 pub use errors::{Error, ErrorCause, Interrupted, NoThread, NotStarted, Unreported};
 pub use finished::Finished;
-pub use frame::{Frame, LiveOverhead};
+pub use frame::{EndedRequests, Frame, FrameMessages, LiveOverhead, SendLags, StampedTimes};
 pub use input::{DATA_MAX_BYTES, SETTINGS_MAX_BYTES, open_input, read_input, read_text_input};
 pub use interrupts::{InterruptStage, Interrupts};
 pub use local_runner::LocalRunner;

@@ -219,7 +219,8 @@ mod tests {
         let mut frames = Frames::default();
         let spec = short(&format!("http://{}/", server.endpoint()), Some(900_000_000));
         LocalRunner::default().run(&spec, &mut frames).expect("a server");
-        let seen = frames.0.iter().any(|frame| frame.completed > 0 && frame.latency.count() > 0);
+        let seen =
+            frames.0.iter().any(|frame| frame.ended.completed > 0 && frame.latency.count() > 0);
         assert!(seen, "{frames:?}", frames = frames.0);
         let is_aside = |(name, nice): &(String, String)| name == "weir-live" && nice == "10";
         assert!(frames.1.iter().all(is_aside), "no worker does it: {:?}", frames.1);

@@ -38,12 +38,13 @@ impl RecentFrames {
 
     /// Returns the responses per second; 0 before two timed frames.
     pub fn rate_rps(&self) -> f64 {
-        let timed = self.earlier.iter().find_map(|frame| Some((frame.at_ns?, frame.completed)));
+        let timed =
+            self.earlier.iter().find_map(|frame| Some((frame.at_ns?, frame.ended.completed)));
         let (Some((from_ns, before)), Some(until_ns)) = (timed, self.latest.at_ns) else {
             return 0.0;
         };
         let span_ns = until_ns.saturating_sub(from_ns);
-        let completed = self.latest.completed.saturating_sub(before);
+        let completed = self.latest.ended.completed.saturating_sub(before);
         if span_ns > 0 { completed as f64 / (span_ns as f64 / 1e9) } else { 0.0 }
     }
 
@@ -51,8 +52,8 @@ impl RecentFrames {
     /// coarser than the percentile of all requests. `None` in a closed loop, and without a measured
     /// request.
     pub fn send_lag_p99_ns(&self) -> Option<u64> {
-        let before = &self.earlier.front()?.send_lag;
-        let now = &self.latest.send_lag;
+        let before = &self.earlier.front()?.lags.send_lag;
+        let now = &self.latest.lags.send_lag;
         // The highest bucket stands for those merged into it, so the ends of both are compared.
         let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
         for (bucket, count) in now.buckets() {
@@ -79,13 +80,15 @@ mod tests {
     use weir_result::Tally;
 
     use super::*;
+    use crate::frame::{EndedRequests, SendLags};
 
     /// The frame of a load with `slow` requests 100 µs late and `fast` requests 1 µs late.
     fn frame(slow: u32, fast: u32) -> Frame {
         let mut tally = Tally::new();
         let values = [(100_000, slow), (1_000, fast)].into_iter().filter(|(_, times)| *times > 0);
         values.for_each(|(ns, times)| tally.record_times(ns, times));
-        Frame { send_lag: tally.sparse(WorkerFrame::COARSENESS), ..Frame::default() }
+        let send_lag = tally.sparse(WorkerFrame::COARSENESS);
+        Frame { lags: SendLags { send_lag, ..SendLags::default() }, ..Frame::default() }
     }
 
     #[test]
@@ -97,7 +100,7 @@ mod tests {
         (1..=5).for_each(|index| frames.push(frame(10, 190 + index * 100)));
         // The frame before the last four was the first one after the slow requests.
         assert_eq!(frames.send_lag_p99_ns(), Some(1_007));
-        let all = frames.latest.send_lag.percentile(99.0);
+        let all = frames.latest.lags.send_lag.percentile(99.0);
         assert!(all.is_some_and(|ns| (100_000..100_900).contains(&ns)), "{all:?}");
         (1..=5).for_each(|index| frames.push(frame(10 + index, 690)));
         let recent = frames.send_lag_p99_ns().expect("4 values");
@@ -107,12 +110,16 @@ mod tests {
     #[test]
     fn the_rate_is_over_the_timed_frames_of_the_last_second() {
         let mut frames = RecentFrames::default();
-        frames.push(Frame { completed: 5, ..Frame::default() });
+        let frame = |at_ns, completed| {
+            let ended = EndedRequests { completed, ..EndedRequests::default() };
+            Frame { at_ns, ended, ..Frame::default() }
+        };
+        frames.push(frame(None, 5));
         assert_eq!(frames.rate_rps(), 0.0);
         for quarter in 0..8 {
             let at_ns = Some(quarter * 250_000_000);
             let completed = 10 * u64::try_from(quarter * quarter).expect("not negative");
-            frames.push(Frame { at_ns, completed, ..Frame::default() });
+            frames.push(frame(at_ns, completed));
         }
         assert_eq!(frames.rate_rps(), 400.0, "490 - 90 responses");
     }

@@ -94,8 +94,11 @@ fn serve(pieces: Vec<Vec<u8>>, rounds: u64) {
     let mut server = Server::new(memory, Arc::clone(&shared), 0, WaitPolicy::Hybrid);
     server.run(&stop).expect("memory does not fail");
     let stats = shared.stats();
-    assert_eq!(stats.bad_requests, 0);
-    assert!(stats.requests > 0 && stats.answered == stats.requests, "{stats:?}");
+    assert_eq!(stats.requests.bad, 0);
+    assert!(
+        stats.requests.received > 0 && stats.requests.answered == stats.requests.received,
+        "{stats:?}"
+    );
 }
 
 /// The backend in memory: a piece arrives in each turn on the only connection.

@@ -7,6 +7,7 @@ use weir_io::Nanos;
 
 use crate::behaviour::Framing;
 use crate::connection::Connection;
+use crate::counters::{Counters, add};
 use crate::draws::Draws;
 use crate::event_stream::EventProgress;
 use crate::fault::FaultKind;
@@ -15,7 +16,7 @@ use crate::limits::FILLER;
 use crate::log::{Arrival, ArrivalLog, LogPlace};
 use crate::request::ServedRequest;
 use crate::response::Response;
-use crate::stats::{Counters, Shared, add};
+use crate::stats::Shared;
 use crate::units::parse_digits;
 
 /// Counters and log of one worker.
@@ -46,7 +47,7 @@ impl Accounts {
     ) -> Option<LogPlace> {
         connection.taken += 1;
         connection.owed += 1;
-        add(&self.counters().requests, 1);
+        add(&self.counters().requests.received, 1);
         self.log.as_mut()?.arrived(Arrival {
             connection: u32::try_from(connection.number).unwrap_or(u32::MAX),
             request: connection.taken - 1,
@@ -67,7 +68,7 @@ impl Accounts {
         connection.last_traffic_at = now;
         if is_counted {
             connection.owed -= 1;
-            add(&self.counters().answered, 1);
+            add(&self.counters().requests.answered, 1);
         }
         if let Some((log, place)) = self.log.as_mut().zip(log_place) {
             log.responded(place, self.shared.epoch_monotonic_ns + now.0);
@@ -78,7 +79,7 @@ impl Accounts {
     pub(crate) fn abandoned(&self, connection: &mut Connection, is_counted: bool) {
         if is_counted {
             connection.owed -= 1;
-            add(&self.counters().abandoned, 1);
+            add(&self.counters().requests.abandoned, 1);
         }
     }
 
@@ -92,7 +93,7 @@ impl Accounts {
         };
         let progress = EventProgress::new(settings, self.shared.take_stream(route), draws);
         response.events = Some(Box::new(progress));
-        add(&self.counters().event_streams, 1);
+        add(&self.counters().events.streams, 1);
     }
 
     /// Begins the messages of a response, if it has some: those of a call of gRPC with this body,
@@ -123,8 +124,8 @@ impl Accounts {
         message_bytes: Option<u64>,
         has_events: bool,
     ) {
-        add(&self.counters().grpc_calls, 1);
-        add(&self.counters().grpc_received, body.messages);
+        add(&self.counters().grpc.calls, 1);
+        add(&self.counters().grpc.received, body.messages);
         let struck = GrpcFault::strike(&self.shared.behaviour.grpc_faults, self.shared.take_call());
         let status = struck.unwrap_or_else(|| body.status());
         let message = || match (response.route_body(&self.shared), message_bytes) {
@@ -145,7 +146,7 @@ impl Accounts {
     /// Counts the status of a call that is sent, and messages.
     pub(crate) fn sent_call(&self, status: Option<GrpcStatus>, messages: u64) {
         let counters = self.counters();
-        add(&counters.grpc_messages, messages);
+        add(&counters.grpc.sent, messages);
         let place = status.and_then(|status| usize::try_from(status.0).ok());
         if let Some(counter) = place.and_then(|place| counters.grpc_statuses.get(place)) {
             add(counter, 1);
@@ -153,7 +154,7 @@ impl Accounts {
     }
 
     pub(crate) fn injected(&self, kind: FaultKind) {
-        add(&self.counters().injected[kind as usize], 1);
+        add(self.counters().requests.injected(kind), 1);
     }
 
     /// Moves the kept arrivals to `Shared`.

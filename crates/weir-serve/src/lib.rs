@@ -29,6 +29,7 @@ mod web_socket_options;
 mod reply;
 mod request;
 
+mod counters;
 mod log;
 mod pending;
 mod response;
@@ -47,6 +48,7 @@ mod handle;
 
 pub use behaviour::{Behaviour, Drip, Framing, Mode, OptionsError, Stall};
 pub use content_coding::ContentCoding;
+pub use counters::{EventCounts, GrpcCounts, RequestCounts, TlsCounts, WebSocketCounts};
 pub use delay::Delay;
 pub use draws::Draws;
 pub use event_stream::{EventCut, EventData, EventStall, EventStream};

@@ -13,6 +13,7 @@ use crate::accounts::Accounts;
 use crate::action::{Action, Due};
 use crate::behaviour::{Behaviour, Framing, Mode};
 use crate::connection::{Connection, Protocol};
+use crate::counters::add;
 use crate::draws::Draws;
 use crate::fault::{Fault, FaultKind};
 use crate::grpc::CallBody;
@@ -23,7 +24,7 @@ use crate::reply::Reply;
 use crate::request::{BadRequest, ServedRequest};
 use crate::response::{Persistence, Response, ResponseKind, is_uniform};
 use crate::routes::Routed;
-use crate::stats::{Shared, add};
+use crate::stats::Shared;
 use crate::stream_head::StreamHead;
 use crate::units::span_ns;
 use plain_head::PlainHead;
@@ -186,7 +187,7 @@ impl Responder {
         if let Protocol::WebSocket(socket) = protocol {
             socket.count_end(self.accounts.counters());
         }
-        add(&self.accounts.counters().abandoned, owed);
+        add(&self.accounts.counters().requests.abandoned, owed);
     }
 
     /// Handles bytes that arrived on `conn`, read at `at`.
@@ -302,7 +303,7 @@ impl Responder {
             if !self.shared.behaviour.stalls.is_empty() {
                 self.shared.note_request(at);
             }
-            add(&self.accounts.counters().requests, u64::from(copies));
+            add(&self.accounts.counters().requests.received, u64::from(copies));
             self.actions.push_back(Action::Plain { conn, copies });
             return;
         }
@@ -433,7 +434,7 @@ impl Responder {
 
     /// Queues the error response to an invalid request; the connection ends after it.
     fn refuse(&mut self, conn: ConnId, bad: BadRequest, at: Nanos) {
-        add(&self.accounts.counters().bad_requests, 1);
+        add(&self.accounts.counters().requests.bad, 1);
         let response = Response::bare(ResponseKind::Refusal(bad.why.into()), bad.status, at);
         let response = Response { persistence: Persistence::Close, ..response };
         self.line_up(conn, response, None, at, at);
@@ -567,8 +568,8 @@ impl Responder {
     pub(crate) fn settle_plain(&self, conn: ConnId, copies: u32) -> bool {
         let connection = &self.connections[conn.index()];
         let is_wanted = connection.is_open && !connection.is_muted;
-        let counters = self.accounts.counters();
-        add(if is_wanted { &counters.answered } else { &counters.abandoned }, u64::from(copies));
+        let requests = &self.accounts.counters().requests;
+        add(if is_wanted { &requests.answered } else { &requests.abandoned }, u64::from(copies));
         is_wanted
     }
 

@@ -12,10 +12,11 @@ use weir_io::{
 
 use crate::action::{Action, Due};
 use crate::behaviour::Behaviour;
+use crate::counters::add;
 use crate::fault::FaultKind;
 use crate::responder::Responder;
 use crate::response::{Part, Renderer, Response, ResponseKind};
-use crate::stats::{Shared, add};
+use crate::stats::Shared;
 use crate::web_socket::Echo;
 
 /// One worker of the reference server, on any backend.
@@ -271,9 +272,9 @@ impl<B: Backend> Server<B> {
         // A stream that is cut has no last piece.
         let pieces = if is_cut { due.pieces + 1 } else { due.pieces };
         let sent_at = self.send(conn, response, Part::Piece { piece: due.piece, pieces }, stop);
-        let counters = self.responder.accounts.counters();
-        add(&counters.events, u64::from(due.piece > 0));
-        add(&counters.event_streams_cut, u64::from(is_cut));
+        let events = &self.responder.accounts.counters().events;
+        add(&events.sent, u64::from(due.piece > 0));
+        add(&events.cut, u64::from(is_cut));
         self.flush(conn, stop);
         self.backend.submit();
         if !is_cut {

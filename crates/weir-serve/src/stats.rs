@@ -1,5 +1,5 @@
-//! Counters of the server: kept per worker while it runs, summed on request, and written as JSON
-//! for `/weir/stats`.
+//! The counters of the server, summed over the workers on request, and written as JSON for
+//! `/weir/stats`; and the state that the workers share.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,149 +9,73 @@ use weir_http::grpc::GrpcStatus;
 use weir_io::Nanos;
 
 use crate::behaviour::Behaviour;
+use crate::counters::{
+    Counters, EventCounts, GRPC_STATUSES, GrpcCounts, RequestCounts, TlsCounts, WebSocketCounts,
+};
 use crate::event_stream::EventStream;
-use crate::fault::FaultKind;
 use crate::log::Arrival;
 use crate::routes::{PreparedRoute, Routed};
 
-/// Declares the counters of a server, in the order of JSON, each with the workers' counter whose
-/// sum it is, if [`Shared::stats`] does not compute it.
-macro_rules! stats {
-    ($($(#[$about:meta])+ $name:ident $(= $counter:ident $([$nth:literal])?)?;)+) => {
-        /// Counters of a server, at one moment or at its end.
-        ///
-        /// `requests = answered + reset + closed + blackholed + partial + reset_streams +
-        /// abandoned + owed` whenever no worker is between two updates, so always at the end.
-        #[derive(Clone, Debug, Default, PartialEq, Eq)]
-        pub struct Stats {
-            $($(#[$about])+ pub $name: u64,)+
-            /// Connections accepted, by worker: their sum is `accepted`.
-            pub accepted_by_worker: Vec<u64>,
-            /// Calls of gRPC by status, those that have one: statuses are numbers from 0 to 16.
-            pub grpc_statuses: Vec<u64>,
-            /// Requests of each route, in the order of the routes.
-            pub routes: Vec<RouteStats>,
-            /// Recorded arrivals ([`Behaviour::arrivals_max`]), in order, for each worker. Filled
-            /// only at the end, by [`Handle::stop`](crate::Handle::stop).
-            pub arrivals: Vec<Vec<Arrival>>,
-            /// Requests that did not fit into the log; subset of `requests`. Filled only at the
-            /// end.
-            pub arrivals_lost: u64,
-        }
-
-        impl Stats {
-            /// Returns the sums over the workers.
-            fn sums(workers: &[Counters]) -> Stats {
-                let sum = |of: fn(&Counters) -> &AtomicU64| {
-                    workers.iter().map(|worker| of(worker).load(Ordering::Relaxed)).sum::<u64>()
-                };
-                Stats {
-                    $($($name: sum(|worker| &worker.$counter$([$nth])?),)?)+
-                    ..Stats::default()
-                }
-            }
-
-            /// Returns the counters by name.
-            fn named(&self) -> Vec<(&'static str, u64)> {
-                vec![$((stringify!($name), self.$name)),+]
-            }
-        }
-    };
-}
-
-stats! {
+/// Counters of a server, at one moment or at its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
     /// Connections accepted.
-    accepted;
-    /// Requests read to their last byte, except those counted in `bad_requests` and those for
-    /// `/weir/stats`.
-    requests = requests;
-    /// Requests whose whole response was passed to the kernel's queue; subset of `requests`.
-    answered = answered;
-    /// Requests answered by an injected reset; subset of `requests`.
-    reset = injected[0];
-    /// Requests answered by an injected close; subset of `requests`.
-    closed = injected[1];
-    /// Requests dropped by an injected fault that turned their connection into a black hole; subset
-    /// of `requests`.
-    blackholed = injected[2];
-    /// Requests answered in part by an injected fault, and streams of events that were cut; subset
-    /// of `requests`.
-    partial = injected[3];
-    /// Requests with injected bytes after the response; subset of `answered`.
-    garbage = injected[4];
-    /// Requests answered by an injected reset of their stream; subset of `requests`.
-    reset_streams = injected[5];
-    /// Requests never answered because their connection or their stream had ended, or their
-    /// connection had become a black hole, before their response was sent; subset of `requests`.
-    abandoned = abandoned;
-    /// Requests whose response is still held back; subset of `requests`.
-    owed;
-    /// Invalid or unsupported requests. In HTTP/1 they are answered with 4xx or 5xx and closed. In
-    /// HTTP/2 their stream is reset, or the connection ends with GOAWAY if that is invalid.
-    bad_requests = bad_requests;
-    /// Requests of HTTP/2 that were not processed: beyond the limit of streams, above the last
-    /// stream that GOAWAY announced, or by an injected fault. None of them is in `requests`.
-    refused = refused;
-    /// Requests refused by an injected fault; subset of `refused`.
-    refused_by_fault = injected[6];
-    /// Requests whose response is a stream of events; subset of `requests`.
-    event_streams = event_streams;
-    /// Events sent, but for a last `[DONE]`. Passed to the kernel, or in HTTP/2 waiting for the
-    /// client's windows.
-    events = events;
-    /// Streams of events that ended early on purpose; subset of `event_streams` and `partial`.
-    event_streams_cut = event_streams_cut;
-    /// Calls of gRPC; subset of `requests`.
-    grpc_calls = grpc_calls;
-    /// Messages in requests of calls.
-    grpc_received = grpc_received;
-    /// Messages sent in responses to calls. Passed to the kernel, or waiting for the client's
-    /// windows.
-    grpc_messages = grpc_messages;
-    /// WebSocket connections opened. Their upgrades are not in `requests`.
-    websockets = websockets;
-    /// WebSocket connections that are open; subset of `websockets`.
-    websockets_open;
-    /// WebSocket connections with permessage-deflate; subset of `websockets`.
-    ws_deflated = ws_deflated;
-    /// Messages received on WebSocket connections; subset of `requests`.
-    ws_messages = ws_messages;
-    /// Echoes passed to the kernel's queue; subset of `answered`.
-    ws_echoes = ws_echoes;
-    /// Messages that the server sent by itself.
-    ws_pushed = ws_pushed;
-    /// Pings sent.
-    ws_pings = ws_pings;
-    /// Pongs received.
-    ws_pongs = ws_pongs;
-    /// WebSocket connections whose client sent a Close frame with code 1000; subset of
-    /// `websockets`.
-    ws_closed_1000 = ws_closed_1000;
-    /// The same with code 1001.
-    ws_closed_1001 = ws_closed_1001;
-    /// The same with another code, or with none.
-    ws_closed_other = ws_closed_other;
-    /// WebSocket connections that ended without a Close frame of the client; subset of
-    /// `websockets`.
-    ws_unclosed = ws_unclosed;
-    /// Completed TLS handshakes.
-    tls_handshakes = tls_handshakes;
-    /// TLS handshakes that resumed a session; subset of `tls_handshakes`.
-    tls_resumed = tls_resumed;
-    /// Connections that ended by an error of TLS, in the handshake or later.
-    tls_failures = tls_failures;
+    pub accepted: u64,
+    /// Connections accepted, by worker: their sum is `accepted`.
+    pub accepted_by_worker: Vec<u64>,
+    /// Requests, by what became of them.
+    pub requests: RequestCounts,
+    /// Responses that are streams of events.
+    pub events: EventCounts,
+    /// Calls of gRPC, and their messages.
+    pub grpc: GrpcCounts,
+    /// Calls of gRPC by status, those that have one: statuses are numbers from 0 to 16.
+    pub grpc_statuses: [u64; GRPC_STATUSES],
+    /// WebSocket connections, and their messages.
+    pub websockets: WebSocketCounts,
+    /// Connections with TLS.
+    pub tls: TlsCounts,
+    /// Requests of each route, in the order of the routes.
+    pub routes: Vec<RouteStats>,
+    /// Recorded arrivals ([`Behaviour::arrivals_max`]), in order, for each worker. Filled only at
+    /// the end, by [`Handle::stop`](crate::Handle::stop).
+    pub arrivals: Vec<Vec<Arrival>>,
+    /// Requests that did not fit into the log; subset of `requests`. Filled only at the end.
+    pub arrivals_lost: u64,
 }
 
 impl Stats {
+    /// Adds the counters of the next worker.
+    fn add(&mut self, worker: &Counters) {
+        let accepted = worker.accepted.load(Ordering::Relaxed);
+        self.accepted += accepted;
+        self.accepted_by_worker.push(accepted);
+        self.requests.add(&worker.requests);
+        self.events.add(&worker.events);
+        self.grpc.add(&worker.grpc);
+        for (sum, count) in self.grpc_statuses.iter_mut().zip(&worker.grpc_statuses) {
+            *sum += count.load(Ordering::Relaxed);
+        }
+        self.websockets.add(&worker.websockets);
+        self.tls.add(&worker.tls);
+    }
+
     /// Returns the counters as one JSON object on one line, without the arrivals.
     pub fn to_json(&self) -> String {
-        let mut json = String::from("{");
-        for (name, count) in self.named() {
+        let mut json = format!("{{\"accepted\":{},", self.accepted);
+        let groups = [
+            self.requests.named(),
+            self.events.named(),
+            self.grpc.named(),
+            self.websockets.named(),
+            self.tls.named(),
+        ];
+        for (name, count) in groups.into_iter().flatten() {
             // Writing to a string cannot fail.
             let _ = write!(json, "\"{name}\":{count},");
         }
         let _ = write!(json, "\"accepted_by_worker\":{:?}", self.accepted_by_worker);
-        if self.grpc_calls > 0 {
+        if self.grpc.calls > 0 {
             let counts = (0..).zip(&self.grpc_statuses).filter(|(_, count)| **count > 0);
             let counts = counts.filter_map(|(status, count)| {
                 Some(format!("\"{}\":{count}", GrpcStatus(status).name()?))
@@ -175,7 +99,7 @@ pub struct RouteStats {
     pub path: String,
     /// The route's method, if it has one.
     pub method: Option<String>,
-    /// Requests that took the route; subset of [`Stats::requests`].
+    /// Requests that took the route; subset of [`RequestCounts::received`].
     pub requests: u64,
     /// Requests whose response is broken on purpose; subset of `requests`.
     pub broken: u64,
@@ -240,26 +164,8 @@ impl Shared {
 
     /// Returns the current counters, summed over the workers.
     pub fn stats(&self) -> Stats {
-        let accepted = |worker: &Counters| worker.accepted.load(Ordering::Relaxed);
-        let mut stats = Stats::sums(&self.counters);
-        stats.accepted_by_worker = self.counters.iter().map(accepted).collect();
-        stats.accepted = stats.accepted_by_worker.iter().sum();
-        let of_status = |place: usize| {
-            let of_worker = |worker: &Counters| worker.grpc_statuses[place].load(Ordering::Relaxed);
-            self.counters.iter().map(of_worker).sum()
-        };
-        stats.grpc_statuses = (0..GRPC_STATUSES).map(of_status).collect();
-        let ended = stats.answered
-            + stats.reset
-            + stats.closed
-            + stats.blackholed
-            + stats.partial
-            + stats.reset_streams
-            + stats.abandoned;
-        stats.owed = stats.requests.saturating_sub(ended);
-        let closed =
-            stats.ws_closed_1000 + stats.ws_closed_1001 + stats.ws_closed_other + stats.ws_unclosed;
-        stats.websockets_open = stats.websockets.saturating_sub(closed);
+        let mut stats = Stats::default();
+        self.counters.iter().for_each(|worker| stats.add(worker));
         let of_routes = self.behaviour.routes.iter().zip(&self.route_requests);
         let count = |(prepared, requests): (&PreparedRoute, &AtomicU64)| {
             let route = &prepared.route;
@@ -367,72 +273,29 @@ impl Shared {
     }
 }
 
-/// Statuses of gRPC that are counted: those with a name.
-const GRPC_STATUSES: usize = 17;
-
-/// Counters of one worker: written by it alone, read by any thread. Alone on its cache lines, to
-/// avoid false sharing between workers.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(crate) struct Counters {
-    pub(crate) accepted: AtomicU64,
-    pub(crate) requests: AtomicU64,
-    pub(crate) answered: AtomicU64,
-    /// Injected faults, in the order of [`FaultKind::ALL`].
-    pub(crate) injected: [AtomicU64; FaultKind::ALL.len()],
-    pub(crate) abandoned: AtomicU64,
-    pub(crate) bad_requests: AtomicU64,
-    pub(crate) refused: AtomicU64,
-    pub(crate) event_streams: AtomicU64,
-    pub(crate) events: AtomicU64,
-    pub(crate) event_streams_cut: AtomicU64,
-    pub(crate) grpc_calls: AtomicU64,
-    pub(crate) grpc_received: AtomicU64,
-    pub(crate) grpc_messages: AtomicU64,
-    pub(crate) grpc_statuses: [AtomicU64; GRPC_STATUSES],
-    pub(crate) websockets: AtomicU64,
-    pub(crate) ws_deflated: AtomicU64,
-    pub(crate) ws_messages: AtomicU64,
-    pub(crate) ws_echoes: AtomicU64,
-    pub(crate) ws_pushed: AtomicU64,
-    pub(crate) ws_pings: AtomicU64,
-    pub(crate) ws_pongs: AtomicU64,
-    pub(crate) ws_closed_1000: AtomicU64,
-    pub(crate) ws_closed_1001: AtomicU64,
-    pub(crate) ws_closed_other: AtomicU64,
-    pub(crate) ws_unclosed: AtomicU64,
-    pub(crate) tls_handshakes: AtomicU64,
-    pub(crate) tls_resumed: AtomicU64,
-    pub(crate) tls_failures: AtomicU64,
-}
-
-/// Adds to a counter that only the calling thread writes. This is cheaper than a locked add.
-#[inline]
-pub(crate) fn add(counter: &AtomicU64, count: u64) {
-    counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counters::add;
+    use crate::fault::FaultKind;
 
     #[test]
     fn counters_are_summed_and_written() {
         let shared = Shared::new(Behaviour::default(), 0, 2);
         add(&shared.counters(0).accepted, 2);
         add(&shared.counters(1).accepted, 1);
-        add(&shared.counters(0).requests, 10);
-        add(&shared.counters(1).answered, 4);
-        for (k, injected) in (1u64..).zip(&shared.counters(1).injected) {
-            add(injected, k);
+        add(&shared.counters(0).requests.received, 10);
+        add(&shared.counters(1).requests.answered, 4);
+        for (k, kind) in (1u64..).zip(FaultKind::ALL) {
+            add(shared.counters(1).requests.injected(kind), k);
         }
-        add(&shared.counters(1).injected[4], 2);
-        add(&shared.counters(0).requests, 20);
-        add(&shared.counters(0).refused, 9);
-        add(&shared.counters(0).websockets, 5);
-        add(&shared.counters(0).ws_closed_1000, 1);
-        add(&shared.counters(1).ws_unclosed, 1);
-        add(&shared.counters(1).tls_handshakes, 3);
+        add(shared.counters(1).requests.injected(FaultKind::Garbage), 2);
+        add(&shared.counters(0).requests.received, 20);
+        add(&shared.counters(0).requests.refused, 9);
+        add(&shared.counters(0).websockets.opened, 5);
+        add(&shared.counters(0).websockets.closed_1000, 1);
+        add(&shared.counters(1).websockets.unclosed, 1);
+        add(&shared.counters(1).tls.handshakes, 3);
         assert_eq!(
             shared.stats().to_json(),
             "{\"accepted\":3,\"requests\":30,\"answered\":4,\"reset\":1,\"closed\":2,\

@@ -2,16 +2,16 @@
 //! decides no response and reads no clock.
 
 use weir_http::ws::frame::push_header;
-use weir_http::ws::{CloseCode, Opcode, WsServer};
+use weir_http::ws::{Opcode, WsServer};
 use weir_io::{ConnId, Nanos};
 
+use crate::counters::{Counters, add};
 use crate::delay::Delay;
 use crate::event_stream::EventProgress;
 use crate::fault::FaultKind;
 use crate::log::LogPlace;
 use crate::response::GARBAGE;
 use crate::routes::Routed;
-use crate::stats::{Counters, add};
 
 /// Most bytes of a client's message: 16 MiB.
 const MESSAGE_BYTES_MAX: usize = 16 << 20;
@@ -79,13 +79,7 @@ impl WebSocket {
 
     /// Counts the end of the connection.
     pub(crate) fn count_end(&self, counters: &Counters) {
-        let counter = match self.server.closed() {
-            Some(CloseCode::NORMAL) => &counters.ws_closed_1000,
-            Some(CloseCode::GOING_AWAY) => &counters.ws_closed_1001,
-            Some(_) => &counters.ws_closed_other,
-            None => &counters.ws_unclosed,
-        };
-        add(counter, 1);
+        add(counters.websockets.ended(self.server.closed()), 1);
     }
 
     /// Queues an echo, and with [`FaultKind::Garbage`] bytes that are no frame; with

@@ -309,7 +309,7 @@ impl Peer for Host {
 
     fn client_leaves(&mut self, socket: usize) {
         if self.end(socket, Fate::Abandoned) {
-            self.truth.read().counts.closes_by_client += 1;
+            self.truth.read().counts.closes.by_client += 1;
         }
     }
 
@@ -336,9 +336,9 @@ impl Peer for Host {
             Cargo::Bytes { .. } => {}
             Cargo::End { .. } | Cargo::Reset => {
                 self.end(moment.socket, Fate::Dropped);
-                let counts = &mut self.truth.read().counts;
-                counts.closes_after_response += u64::from(ending == Some(SessionEnding::Response));
-                counts.closes_when_idle += u64::from(ending == Some(SessionEnding::Idle));
+                let closes = &mut self.truth.read().counts.closes;
+                closes.after_response += u64::from(ending == Some(SessionEnding::Response));
+                closes.when_idle += u64::from(ending == Some(SessionEnding::Idle));
             }
         }
         true

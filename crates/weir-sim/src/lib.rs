@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
+mod call_budget;
 pub mod errno;
 mod faults;
 mod framer;
@@ -20,11 +21,13 @@ mod pause;
 mod peer;
 mod random;
 mod response;
+mod send_buffers;
 mod server;
 mod service;
 mod sim;
 mod socket;
 mod truth;
+mod virtual_clock;
 mod wild;
 mod world;
 
@@ -36,5 +39,7 @@ pub use random::{Random, Seed};
 pub use server::{Drip, Framing, Responses, Server, Version, Workers};
 pub use service::{Link, Service, ServiceFactory};
 pub use sim::Sim;
-pub use truth::{Connect, Counts, Fate, TrueRequest, Truth, TruthHandle};
+pub use truth::{
+    CloseCounts, Connect, ConnectCounts, Counts, Fate, TrueRequest, Truth, TruthHandle,
+};
 pub use world::{Client, Discards, Limits, Signal, World};

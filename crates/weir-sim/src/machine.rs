@@ -77,10 +77,10 @@ impl Machine {
         let socket = self.sockets.len();
         self.sockets.push(Socket::new(conn, generation, options));
         let mut truth = self.truth.read();
-        let ordinal = truth.counts.connects;
-        truth.counts.connects += 1;
+        let ordinal = truth.counts.connects.called;
+        truth.counts.connects.called += 1;
         if self.world.client.open_max.is_some_and(|most| self.open >= most) {
-            truth.counts.connects_over_limit += 1;
+            truth.counts.connects.over_limit += 1;
             drop(truth);
             self.sockets[socket].has_descriptor = false;
             self.arrive(socket, Pending::Failed(errno::EMFILE));
@@ -93,8 +93,8 @@ impl Machine {
         let meant = faults.find(|(pick, _)| pick.hits(ordinal, now, chance));
         let fault = meant.map(|(_, fault)| *fault);
         match fault {
-            Some(ConnectFault::Hang) => truth.counts.connects_hung += 1,
-            Some(ConnectFault::Refuse) => truth.counts.connects_refused += 1,
+            Some(ConnectFault::Hang) => truth.counts.connects.hung += 1,
+            Some(ConnectFault::Refuse) => truth.counts.connects.refused += 1,
             Some(ConnectFault::ResetAtOnce) | None => {}
         }
         if fault != Some(ConnectFault::Hang) {
@@ -173,7 +173,7 @@ impl Machine {
             Step::ReachClient { socket, cargo } => self.reach_client(now, socket, cargo),
             Step::ResetAll => {
                 for socket in self.peer.sockets() {
-                    self.truth.read().counts.resets_by_time += 1;
+                    self.truth.read().counts.closes.reset_by_time += 1;
                     self.peer.reset(&mut moment(now, socket, &mut self.agenda));
                 }
             }
@@ -194,11 +194,11 @@ impl Machine {
             return self.arrive(id, Pending::Failed(errno::ECONNREFUSED));
         }
         let name = SocketName { conn: socket.conn, generation: socket.generation };
-        self.truth.read().counts.connects_done += 1;
+        self.truth.read().counts.connects.done += 1;
         let mut moment = moment(now, id, &mut self.agenda);
         self.peer.accept(&mut moment, name);
         if fault == Some(ConnectFault::ResetAtOnce) {
-            self.truth.read().counts.connects_reset += 1;
+            self.truth.read().counts.connects.reset += 1;
             self.peer.reset(&mut moment);
         }
         self.arrive(id, Pending::Connected);

@@ -2,7 +2,7 @@
 //!
 //! It is stricter than a kernel: calls that the contract of `Backend` forbids panic here.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
@@ -11,12 +11,15 @@ use weir_io::{
     SocketOptions, Submitted, TemplateId, WaitPolicy,
 };
 
+use crate::call_budget::CallBudget;
 use crate::machine::Machine;
 use crate::network::Split;
 use crate::pause::Pauses;
 use crate::random::Random;
+use crate::send_buffers::SendBuffers;
 use crate::socket::State;
 use crate::truth::{Connect, Truth, TruthHandle};
+use crate::virtual_clock::VirtualClock;
 use crate::world::World;
 
 /// Type of TLS records with handshake messages (RFC 8446 §5.1).
@@ -25,26 +28,18 @@ const HANDSHAKE_RECORD: u8 = 0x16;
 /// A simulated machine for one worker. The same world gives the same run.
 #[derive(Debug)]
 pub struct Sim {
-    now: Nanos,
+    clock: VirtualClock,
     world: Arc<World>,
-    stops: Pauses,
     machine: Machine,
+    budget: CallBudget,
     conns: Vec<ConnectionSlot>,
-    templates: Vec<Arc<[u8]>>,
-    pooled: BTreeMap<u32, Vec<u8>>,
-    /// Number of the next pooled buffer.
-    next_pooled: u32,
+    buffers: SendBuffers,
     /// Sockets with bytes to send, in order of their first `send`.
     outgoing: Vec<usize>,
     /// Sockets whose remaining events are kept for the next `wait`.
     kept: VecDeque<usize>,
     event_bytes: Vec<u8>,
     chance: Random,
-    calls: u64,
-    idle_calls: u64,
-    busy_until: Nanos,
-    /// Time that the client takes before its next call, in nanoseconds.
-    owed_ns: u64,
     /// Unsent bytes of the connection whose failure was reported last.
     unsent_bytes: u64,
 }
@@ -63,21 +58,15 @@ impl Sim {
         assert!(world.client.read_bytes > 0, "a read lends at least one byte");
         let world = Arc::new(world);
         Sim {
-            now: Nanos::ZERO,
-            stops: Pauses::new(&world.client.stops),
+            clock: VirtualClock::new(Pauses::new(&world.client.stops)),
             machine: Machine::new(&world),
+            budget: CallBudget::default(),
             conns: Vec::new(),
-            templates: Vec::new(),
-            pooled: BTreeMap::new(),
-            next_pooled: 0,
+            buffers: SendBuffers::default(),
             outgoing: Vec::new(),
             kept: VecDeque::new(),
             event_bytes: Vec::new(),
             chance: Random::new(world.seed, 6),
-            calls: 0,
-            idle_calls: 0,
-            busy_until: Nanos::ZERO,
-            owed_ns: 0,
             unsent_bytes: 0,
             world,
         }
@@ -93,36 +82,10 @@ impl Sim {
         self.machine.truth.clone()
     }
 
-    /// Moves the client's clock forward; a client that is stopped then runs later.
-    fn advance(&mut self, to: Nanos) {
-        self.now = self.now.max(self.stops.resume(to));
-    }
-
-    /// Lets the time pass that the client took since its last call.
-    fn settle(&mut self) {
-        let owed_ns = std::mem::take(&mut self.owed_ns);
-        if owed_ns > 0 {
-            self.advance(self.now.after(owed_ns));
-        }
-    }
-
-    /// Counts a call or a step, and panics in a run that does not end.
-    fn tick(&mut self, at: Nanos) {
-        self.calls += 1;
-        if at > self.busy_until {
-            self.busy_until = at;
-            self.idle_calls = 0;
-        }
-        self.idle_calls += 1;
-        assert!(
-            self.idle_calls <= self.world.limits.idle_calls
-                && self.calls <= self.world.limits.calls,
-            "the simulated run does not end: {} calls, {} of them since {}, seed {}",
-            self.calls,
-            self.idle_calls,
-            self.busy_until,
-            self.world.seed.0
-        );
+    /// Begins a call of the client: the time that it took since the last one passes.
+    fn begin_call(&mut self) {
+        self.clock.settle();
+        self.budget.count(self.clock.now(), &self.world);
     }
 
     /// Executes all steps until `until`.
@@ -134,16 +97,19 @@ impl Sim {
 
     fn run_step(&mut self) {
         if let Some(at) = self.machine.step() {
-            self.tick(at);
+            self.budget.count(at, &self.world);
         }
     }
 
     /// Lets the world continue until `events` sockets have events for the client, or until `until`.
     fn gather(&mut self, until: Nanos, events: usize) {
-        while self.machine.ready.len() < events && self.now < until && !self.machine.is_woken {
+        while self.machine.ready.len() < events
+            && self.clock.now() < until
+            && !self.machine.is_woken
+        {
             let next = self.machine.agenda.peek().map_or(until, |at| at.min(until));
-            self.advance(next.max(self.now));
-            self.run_until(self.now);
+            self.clock.advance(next.max(self.clock.now()));
+            self.run_until(self.clock.now());
         }
     }
 
@@ -162,7 +128,7 @@ impl Sim {
                 _ => return until,
             }
         }
-        self.now
+        self.clock.now()
     }
 
     fn deadlock(&self) -> String {
@@ -172,7 +138,7 @@ impl Sim {
         format!(
             "deadlock: the client waits for ever, and nothing will happen. Time {}, {} sockets \
              open, {} connecting, seed {}",
-            self.now,
+            self.clock.now(),
             in_state(State::Open),
             in_state(State::Connecting),
             self.world.seed.0
@@ -182,20 +148,6 @@ impl Sim {
     /// Returns the socket of `conn`, if it has one.
     fn socket(&self, conn: ConnId) -> Option<usize> {
         self.conns.get(conn.index())?.socket
-    }
-
-    fn append(&mut self, id: usize, segment: Segment) {
-        let out = &mut self.machine.sockets[id].outgoing;
-        match segment {
-            Segment::Template { id: template, bytes } => {
-                let bytes = usize::try_from(bytes).expect("u32 fits");
-                out.extend_from_slice(&self.templates[template.0 as usize][..bytes]);
-            }
-            Segment::Pooled(pooled) => {
-                let bytes = self.pooled.remove(&pooled.0);
-                out.extend_from_slice(&bytes.expect("pooled bytes are sent once"));
-            }
-        }
     }
 
     /// Queues a socket that may have more events than the one delivered.
@@ -216,26 +168,21 @@ impl Backend for Sim {
         Capabilities { sources: true, stamps: true, unsent_bytes: true, ..Capabilities::NONE };
 
     fn now(&mut self) -> Nanos {
-        self.settle();
-        self.tick(self.now);
-        self.advance(self.now.after(self.world.client.clock_ns));
-        self.now
+        self.begin_call();
+        self.clock.spend(self.world.client.clock_ns);
+        self.clock.now()
     }
 
     fn template(&mut self, bytes: Arc<[u8]>) -> TemplateId {
-        self.templates.push(bytes);
-        TemplateId(u32::try_from(self.templates.len() - 1).expect("few templates"))
+        self.buffers.template(bytes)
     }
 
     fn pool(&mut self, bytes: &[u8]) -> PooledId {
-        let id = self.next_pooled;
-        self.pooled.insert(id, bytes.to_vec());
-        self.next_pooled = id.checked_add(1).expect("fewer pooled buffers than 2^32");
-        PooledId(id)
+        self.buffers.pool(bytes)
     }
 
     fn connect(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {
-        let at = self.now;
+        let at = self.clock.now();
         let to = to.clone();
         let source = options.source;
         self.machine.truth.read().connects.push(Connect { at, conn, to, source });
@@ -246,17 +193,16 @@ impl Backend for Sim {
         assert!(slot.socket.is_none(), "connect on {conn:?}, which is not closed");
         let generation = slot.generation;
         slot.generation = generation.wrapping_add(1);
-        slot.socket = Some(self.machine.connect(self.now, conn, generation, options));
+        slot.socket = Some(self.machine.connect(at, conn, generation, options));
     }
 
     fn send(&mut self, conn: ConnId, segments: &[Segment]) {
         let id = self.socket(conn).filter(|&id| self.machine.sockets[id].state == State::Open);
         let id = id.unwrap_or_else(|| panic!("send on {conn:?}, which is not open"));
-        let was_empty = self.machine.sockets[id].outgoing.is_empty();
-        for segment in segments {
-            self.append(id, *segment);
-        }
-        if was_empty && !self.machine.sockets[id].outgoing.is_empty() {
+        let outgoing = &mut self.machine.sockets[id].outgoing;
+        let was_empty = outgoing.is_empty();
+        segments.iter().for_each(|segment| self.buffers.append(*segment, outgoing));
+        if was_empty && !outgoing.is_empty() {
             self.outgoing.push(id);
         }
     }
@@ -273,39 +219,38 @@ impl Backend for Sim {
         let slot = self.conns.get_mut(conn.index());
         if let Some(id) = slot.and_then(|slot| slot.socket.take()) {
             if how == Close::Graceful {
-                self.machine.send(self.now, id);
+                self.machine.send(self.clock.now(), id);
             }
-            self.machine.close(self.now, id);
+            self.machine.close(self.clock.now(), id);
         }
     }
 
     fn submit(&mut self) -> Submitted {
-        self.settle();
-        self.tick(self.now);
-        let before = self.now;
+        self.begin_call();
+        let before = self.clock.now();
         if !self.outgoing.is_empty() {
-            self.advance(self.now.after(self.world.client.submit_ns));
+            self.clock.spend(self.world.client.submit_ns);
             for id in std::mem::take(&mut self.outgoing) {
-                self.machine.send(self.now, id);
+                self.machine.send(self.clock.now(), id);
             }
         }
-        Submitted { before, after: self.now }
+        Submitted { before, after: self.clock.now() }
     }
 
     fn wait(&mut self, until: Nanos, policy: WaitPolicy) -> io::Result<()> {
         self.submit();
         self.machine.truth.read().counts.waits += 1;
         self.machine.ready.append(&mut self.kept);
-        let from = self.now;
+        let from = self.clock.now();
         // Removes sockets that were closed while they had events pending.
         let sockets = &self.machine.sockets;
         self.machine.ready.retain(|&id| sockets[id].state != State::Closed);
-        self.run_until(self.now);
-        if self.machine.ready.is_empty() && !self.machine.is_woken && until > self.now {
+        self.run_until(from);
+        if self.machine.ready.is_empty() && !self.machine.is_woken && until > from {
             let woken_at = self.sleep(until);
             let late_ns = self.world.client.wake_late.draw(&mut self.chance);
-            self.advance(woken_at.after(late_ns));
-            self.run_until(self.now);
+            self.clock.advance(woken_at.after(late_ns));
+            self.run_until(self.clock.now());
         }
         // Events already there count, but do not end the wait.
         if let WaitPolicy::Gather { events, within_ns } = policy {
@@ -320,7 +265,7 @@ impl Backend for Sim {
     }
 
     fn next(&mut self) -> Option<Event<&mut [u8]>> {
-        self.settle();
+        self.clock.settle();
         let (id, kind) = loop {
             let id = self.machine.ready.pop_front()?;
             let socket = &mut self.machine.sockets[id];
@@ -331,15 +276,15 @@ impl Backend for Sim {
             socket.is_queued = false;
         };
         self.requeue(id);
-        self.tick(self.now);
+        self.budget.count(self.clock.now(), &self.world);
         self.machine.truth.read().counts.events += 1;
-        self.advance(self.now.after(self.world.client.event_ns));
+        self.clock.spend(self.world.client.event_ns);
         let socket = &self.machine.sockets[id];
         let conn = socket.conn;
         let generation = socket.generation;
         match kind {
             EventKind::Received { .. } if self.event_bytes.first() == Some(&HANDSHAKE_RECORD) => {
-                self.owed_ns = self.world.client.handshake_ns;
+                self.clock.owe(self.world.client.handshake_ns);
             }
             EventKind::Failed(_) => {
                 self.machine.ended(id);
@@ -349,6 +294,6 @@ impl Backend for Sim {
             _ => {}
         }
         let kind = kind.map(|()| &mut self.event_bytes[..]);
-        Some(Event { conn, generation, at: self.now, kind })
+        Some(Event { conn, generation, at: self.clock.now(), kind })
     }
 }

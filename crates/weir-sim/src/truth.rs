@@ -102,30 +102,14 @@ pub enum Fate {
 /// All counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Calls of `connect`.
-    pub connects: u64,
-    /// Of `connects`: succeeded.
-    pub connects_done: u64,
-    /// Of `connects`: refused by a fault.
-    pub connects_refused: u64,
-    /// Of `connects`: neither succeeded nor failed, by a fault.
-    pub connects_hung: u64,
-    /// Of `connects`: failed with `EMFILE`.
-    pub connects_over_limit: u64,
-    /// Of `connects_done`: reset at once by a fault.
-    pub connects_reset: u64,
+    /// Calls of `connect`, and what became of them.
+    pub connects: ConnectCounts,
     /// Sends that failed with `ENOBUFS`.
     pub sends_failed: u64,
     /// Faults of responses, each counted when it happened.
     pub injected: BTreeMap<ResponseFault, u64>,
-    /// Connections reset by `reset_all_at`.
-    pub resets_by_time: u64,
-    /// Connections the server closed after a response that announced or required it.
-    pub closes_after_response: u64,
-    /// Connections the server closed because they were idle.
-    pub closes_when_idle: u64,
-    /// Connections whose end by the client reached the server while it held them open.
-    pub closes_by_client: u64,
+    /// Connections that ended without a fault of a connect or of a response.
+    pub closes: CloseCounts,
     /// Segments of bytes that reached the server after it had closed the connection.
     pub sends_too_late: u64,
     /// Bytes that reached the server on connections it held open.
@@ -140,6 +124,36 @@ pub struct Counts {
     pub waits: u64,
     /// Events delivered.
     pub events: u64,
+}
+
+/// Calls of `connect`, and what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectCounts {
+    /// All calls.
+    pub called: u64,
+    /// Of `called`: succeeded.
+    pub done: u64,
+    /// Of `called`: refused by a fault.
+    pub refused: u64,
+    /// Of `called`: neither succeeded nor failed, by a fault.
+    pub hung: u64,
+    /// Of `called`: failed with `EMFILE`.
+    pub over_limit: u64,
+    /// Of `done`: reset at once by a fault.
+    pub reset: u64,
+}
+
+/// Connections that ended without a fault of a connect or of a response, by the reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CloseCounts {
+    /// The server closed them after a response that announced or required it.
+    pub after_response: u64,
+    /// The server closed them because they were idle.
+    pub when_idle: u64,
+    /// Their end by the client reached the server while it held them open.
+    pub by_client: u64,
+    /// They were reset by `reset_all_at`.
+    pub reset_by_time: u64,
 }
 
 impl Counts {

@@ -1,8 +1,8 @@
 //! Names of types: one word, one thing. No name is declared twice in a crate, nor in a crate and in
 //! one that it imports.
 //!
-//! Doubles of a feature that is off (`absent.rs`), tests and associated types do not count, and
-//! neither does `Error` of two crates, which is always named with its crate.
+//! Types that stand in for a feature that is off (`absent.rs`), tests and associated types do not
+//! count, and neither does `Error` of two crates, which is always named with its crate.
 
 use std::collections::BTreeMap;
 

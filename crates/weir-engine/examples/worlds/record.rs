@@ -121,10 +121,10 @@ fn server(truth: &Truth) -> Value {
     let counts = &truth.counts;
     let requests: Vec<Value> = truth.requests.iter().take(ROWS_MAX).map(request).collect();
     json!({
-        "connects": counts.connects,
-        "connects_done": counts.connects_done,
+        "connects": counts.connects.called,
+        "connects_done": counts.connects.done,
         "sends_failed": counts.sends_failed,
-        "closes_by_client": counts.closes_by_client,
+        "closes_by_client": counts.closes.by_client,
         "sends_too_late": counts.sends_too_late,
         "bytes_to_server": counts.bytes_to_server,
         "bytes_to_client": counts.bytes_to_client,

@@ -205,7 +205,7 @@ fn every_shape_of_response_is_read_exactly() {
             });
             let run = run(world, &plan);
             // With pipelining, the requests behind a response that closes are lost.
-            let closes = run.truth.counts.closes_after_response > 0;
+            let closes = run.truth.counts.closes.after_response > 0;
             if pipeline == 1 || !closes {
                 check_against_truth(&run, &plan, name);
             }

@@ -183,7 +183,7 @@ fn a_server_that_refuses_for_a_while_leaves_slots_waiting() {
     assert!(wait.max_ns > 290 * MS && wait.max_ns < 1_200 * MS, "{wait:?}");
     assert_eq!(run.measured.sched_lag.exact().max_ns, 0);
     let refused = failure(FailurePhase::Connect, FailureCause::Errno(errno::ECONNREFUSED));
-    assert_eq!(run.measured.connections.failures[&refused], run.truth.counts.connects_refused);
+    assert_eq!(run.measured.connections.failures[&refused], run.truth.counts.connects.refused);
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn sockets_beyond_the_limit_are_counted_and_the_rest_carries_on() {
     let failures = &run.measured.connections.failures;
     let over = failure(FailurePhase::Connect, FailureCause::Errno(errno::EMFILE));
     assert_eq!(failures.keys().collect::<Vec<_>>(), [&over]);
-    assert_eq!(failures[&over], run.truth.counts.connects_over_limit);
+    assert_eq!(failures[&over], run.truth.counts.connects.over_limit);
     assert_eq!(run.measured.connections.open_max, 5);
     assert_eq!(run.measured.results.outcomes.ok, 5 * 1_000);
 }
@@ -371,7 +371,7 @@ fn a_server_that_closes_idle_connections_is_no_error() {
     world.server.idle_close_ns = Some(20 * MS);
     // Four connections in turn, each idle for 99 ms between two slots.
     let run = run(world, &open(40, 1, 4));
-    assert!(run.truth.counts.closes_when_idle > 20, "{:?}", run.truth.counts);
+    assert!(run.truth.counts.closes.when_idle > 20, "{:?}", run.truth.counts);
     assert_eq!((run.measured.results.outcomes.ok, run.measured.results.planned), (40, 40));
     assert!(run.measured.connections.failures.is_empty());
 }
@@ -420,7 +420,7 @@ fn a_server_that_closes_idle_connections_costs_slow_slots_nothing() {
     world.server.idle_close_ns = Some(5 * SECOND);
     let plan = open(1, 97, 1).with_load(|load| load.duration_ns = Some(3_000 * SECOND));
     let run = run(world, &plan);
-    assert!(run.truth.counts.closes_when_idle > 500);
+    assert!(run.truth.counts.closes.when_idle > 500);
     check_all("wait", &run.measured.connection_wait, run.measured.results.planned, 0);
     check_all("response", &run.measured.results.response_time.ok, run.measured.results.planned, MS);
 }

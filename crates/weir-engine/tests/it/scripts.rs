@@ -314,7 +314,7 @@ end
     for (index, pair) in sent.windows(2).enumerate() {
         assert_eq!(pair[1].since(pair[0]), 8 * MS, "{index}: {pair:?}");
     }
-    assert!(run.truth.counts.closes_when_idle >= 120, "{:?}", run.truth.counts);
+    assert!(run.truth.counts.closes.when_idle >= 120, "{:?}", run.truth.counts);
 }
 
 #[test]

@@ -210,7 +210,7 @@ fn check_conservation(run: &Run, seed: u64) {
     let completed = run.truth.requests.iter().filter(|request| request.delivered_at.is_some());
     let completed = completed.count() as u64;
     assert!(responded <= completed, "seed {seed}: {responded} responses, {completed} delivered");
-    assert!(run.measured.connections.connects <= run.truth.counts.connects_done);
+    assert!(run.measured.connections.connects <= run.truth.counts.connects.done);
 }
 
 /// Checks the client's measurements of itself against its other results.

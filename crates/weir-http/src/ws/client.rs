@@ -1,6 +1,8 @@
 //! The client's side of a connection, behind [`Multiplexed`]: a request is a message, and its
 //! response the echo. Independent of the engine that drives it.
 
+mod closing;
+mod pushed;
 mod sent;
 
 use std::sync::Arc;
@@ -8,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::close_code::CloseCode;
 use super::deflate::{DeflateTerms, Deflater};
-use super::frame::{Opcode, WsFault, push_close, push_frame};
+use super::frame::{Opcode, WsFault, push_frame};
 use super::handshake::UpgradeKey;
 use super::mask::MaskSequence;
 use super::options::WsOptions;
@@ -18,6 +20,8 @@ use crate::{
     BodyBudget, EndReason, Interest, Multiplexed, ProtocolError, ProtocolFactory, PushedMessage,
     ReceivedResponse, Request, RequestId, StreamEvent, StreamEventKind, WindowWaits, read_head,
 };
+use closing::ClosingHandshake;
+use pushed::PushedMessages;
 use sent::SentMessages;
 
 /// Status with which an echo is reported: a message has none of its own. The 101 of the upgrade
@@ -47,12 +51,7 @@ struct WsSession {
     out: Vec<u8>,
     /// Content of the last Ping that is not answered. Earlier ones need no answer (§5.5.3).
     ping: Option<Vec<u8>>,
-    /// Code of the server's Close frame.
-    closed: Option<CloseCode>,
-    /// Reason in that frame, which has at most 123 bytes.
-    closed_text: String,
-    /// True once a Close frame was sent.
-    has_closed: bool,
+    closing: ClosingHandshake,
     error: Option<ProtocolError>,
     captures: Option<Box<Capture>>,
     /// Deflates messages; `None` if the server has not accepted that.
@@ -61,10 +60,7 @@ struct WsSession {
     interim_responses: u64,
     /// Messages of the last call, if they are kept.
     received: Vec<Vec<u8>>,
-    /// Messages of the last call that the server sent by itself.
-    pushed: Vec<PushedMessage>,
-    /// Time of the last such message on this socket.
-    pushed_ns: Option<u64>,
+    pushed: PushedMessages,
 }
 
 /// State of the opening handshake.
@@ -89,16 +85,13 @@ impl WsClient {
             sent: SentMessages::new(depth, options.key.clone()),
             out: Vec::new(),
             ping: None,
-            closed: None,
-            closed_text: String::new(),
-            has_closed: false,
+            closing: ClosingHandshake::default(),
             error: None,
             captures: None,
             deflater: None,
             interim_responses: 0,
             received: Vec::new(),
-            pushed: Vec::new(),
-            pushed_ns: None,
+            pushed: PushedMessages::default(),
         };
         WsClient {
             reader: WsReader::new(false, options.message_bytes_max),
@@ -130,7 +123,7 @@ impl WsClient {
             UpgradeState::Idle | UpgradeState::Awaiting | UpgradeState::Done => 0,
         };
         let ping = self.session.ping.as_ref().map_or(0, Vec::capacity);
-        let text = self.session.closed_text.capacity();
+        let text = self.session.closing.text.capacity();
         self.reader.held_bytes() + self.session.sent.held_bytes() + opening + ping + text
     }
 }
@@ -180,7 +173,7 @@ impl Multiplexed for WsClient {
         let WsClient { reader, session, begun_ns } = self;
         session.error.map_or(Ok(()), Err)?;
         session.forget_responses();
-        session.pushed.clear();
+        session.pushed.of_call.clear();
         session.received.clear();
         let mut opened = Vec::new();
         let frames = match session.opening {
@@ -201,10 +194,7 @@ impl Multiplexed for WsClient {
             }
             WsEvent::Ping(content) => session.receive_ping(content),
             WsEvent::Pong(_) => {}
-            WsEvent::Close(code, reason) => {
-                session.closed_text = reason.to_owned();
-                session.receive_close(code, events);
-            }
+            WsEvent::Close(code, reason) => session.receive_close(code, reason, events),
         });
         *begun_ns = reader.is_within_message().then_some(first_ns);
         read.map_err(|fault| session.fail(fault))
@@ -214,8 +204,7 @@ impl Multiplexed for WsClient {
         let session = &mut self.session;
         out.extend_from_slice(&session.out);
         session.out.clear();
-        // No frame follows the own Close frame (§5.5.1).
-        if let Some(content) = session.ping.take().filter(|_| !session.has_closed) {
+        if let Some(content) = session.ping.take().filter(|_| !session.closing.is_sent) {
             push_frame(out, Opcode::PONG, true, Some(session.masks.next_mask()), &content);
         }
     }
@@ -231,11 +220,11 @@ impl Multiplexed for WsClient {
         session.opening = UpgradeState::Idle;
         session.sent.clear();
         session.out.clear();
-        (session.ping, session.closed, session.error) = (None, None, None);
-        session.closed_text.clear();
+        session.ping = None;
+        session.closing = ClosingHandshake::default();
+        session.error = None;
         session.deflater = None;
-        session.has_closed = false;
-        session.pushed_ns = None;
+        session.pushed.last_ns = None;
         session.forget_responses();
     }
 
@@ -244,7 +233,7 @@ impl Multiplexed for WsClient {
     }
 
     fn pushed(&self) -> &[PushedMessage] {
-        &self.session.pushed
+        &self.session.pushed.of_call
     }
 
     fn is_compressed(&self) -> bool {
@@ -264,11 +253,11 @@ impl Multiplexed for WsClient {
     }
 
     fn goaway(&self) -> Option<&'static EndReason> {
-        self.session.closed.map(CloseCode::reason)
+        self.session.closing.code.map(CloseCode::reason)
     }
 
     fn goaway_text(&self) -> &str {
-        &self.session.closed_text
+        &self.session.closing.text
     }
 
     fn allows_no_streams(&self) -> bool {
@@ -291,7 +280,7 @@ impl WsSession {
     /// True if a message may not be sent any more: the server has closed the connection, or the
     /// echo of a message that was given up may be missing or late.
     fn is_retiring(&self) -> bool {
-        self.closed.is_some() || self.has_closed || self.sent.is_ambiguous()
+        self.closing.has_begun() || self.sent.is_ambiguous()
     }
 
     /// Receives the response to the upgrade. Bytes after it are moved to `rest`. Returns the terms
@@ -354,9 +343,7 @@ impl WsSession {
             return;
         }
         let Some(id) = self.sent.take_match(content) else {
-            let gap_ns = self.pushed_ns.replace(now_ns).map(|before_ns| now_ns - before_ns);
-            self.pushed.push(PushedMessage { bytes: content.len() as u64, gap_ns });
-            return;
+            return self.pushed.push(content.len(), now_ns);
         };
         // The echo of a message that was given up.
         let Some(id) = id.map(RequestId) else { return };
@@ -378,17 +365,14 @@ impl WsSession {
     }
 
     /// Answers a Close frame, and ends the messages in flight: no echo follows it.
-    fn receive_close(&mut self, code: CloseCode, events: &mut Vec<StreamEvent>) {
-        self.push_close(code);
-        self.closed = Some(code);
+    fn receive_close(&mut self, code: CloseCode, text: &str, events: &mut Vec<StreamEvent>) {
+        self.closing.receive(code, text, &mut self.masks, &mut self.out);
         let kind = StreamEventKind::Reset(code.reason());
         self.sent.drain(|id| events.push(StreamEvent { id: RequestId(id), kind }));
     }
 
     fn push_close(&mut self, code: CloseCode) {
-        if !std::mem::replace(&mut self.has_closed, true) {
-            push_close(&mut self.out, code, Some(self.masks.next_mask()));
-        }
+        self.closing.push(code, &mut self.masks, &mut self.out);
     }
 
     fn fail(&mut self, fault: WsFault) -> ProtocolError {

@@ -29,7 +29,7 @@ pub(super) const COLUMNS: [RawColumn; 17] = [
     RawColumn::optional("sent_at", ColumnValues::Instant(|row| row.sent_at)),
     RawColumn::optional("tx_at", ColumnValues::Instant(|row| row.tx_at)),
     RawColumn::optional("first_byte_at", ColumnValues::Instant(|row| row.first_byte_at)),
-    RawColumn::optional("first_message_at", ColumnValues::Instant(|row| row.first_message_at)),
+    RawColumn::optional("first_message_at", ColumnValues::Instant(|row| row.messages.first_at)),
     RawColumn::optional("rx_at", ColumnValues::Instant(|row| row.rx_at)),
     RawColumn::of("ended_at", ColumnValues::Instant(|row| row.ended_at)),
 ];
@@ -217,11 +217,11 @@ fn connection(row: &RawRow) -> Option<u32> {
 }
 
 fn messages(row: &RawRow) -> Option<u32> {
-    (row.messages != RawRow::NO_MESSAGES).then_some(row.messages)
+    row.messages.is_measured().then_some(row.messages.count)
 }
 
 fn message_bytes(row: &RawRow) -> Option<u32> {
-    messages(row).map(|_| row.message_bytes)
+    row.messages.is_measured().then_some(row.messages.bytes)
 }
 
 fn status(row: &RawRow) -> Option<u32> {

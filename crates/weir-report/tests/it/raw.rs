@@ -6,7 +6,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use weir_report::raw::{RawAbout, RawTrial, RawWriter};
-use weir_result::{ErrorKind, Load, OutcomeClass, Plan, RawRow, SlotPhase};
+use weir_result::{ErrorKind, Load, OutcomeClass, Plan, RawRow, RowMessages, SlotPhase};
 
 /// Writes a file of these rows.
 fn written(rows: &[RawRow]) -> SerializedFileReader<bytes::Bytes> {
@@ -68,14 +68,12 @@ fn what_is_read_is_what_was_written() {
         sent_at: 2_000_000_100,
         tx_at: 2_000_000_150,
         first_byte_at: 2_000_050_000,
-        first_message_at: 2_000_050_000,
         rx_at: 2_000_049_000,
         ended_at: 2_000_050_001,
         error: None,
         worker: 1,
         connection: 7,
-        messages: 3,
-        message_bytes: 60,
+        messages: RowMessages { first_at: 2_000_050_000, count: 3, bytes: 60 },
         status: 200,
         name: RawRow::NO_NAME,
         phase: SlotPhase::Measured,
@@ -84,8 +82,7 @@ fn what_is_read_is_what_was_written() {
     let unstamped = RawRow { tx_at: RawRow::NEVER, rx_at: RawRow::NEVER, ..completed };
     let failed = RawRow {
         first_byte_at: RawRow::NEVER,
-        first_message_at: RawRow::NEVER,
-        messages: RawRow::NO_MESSAGES,
+        messages: RowMessages::UNMEASURED,
         status: 0,
         outcome: OutcomeClass::TransportError,
         ..unstamped

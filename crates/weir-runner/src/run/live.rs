@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use weir_engine::{LiveMessage, WorkerFrame};
 use weir_result::{Interval, NameTotals, Plan, SparseHistogram};
 
-use crate::frame::Frame;
+use crate::frame::{EndedRequests, Frame, FrameMessages, SendLags, StampedTimes};
 use crate::observer::Observer;
 use cpu_use::CpuUse;
 
@@ -121,13 +121,17 @@ impl Live {
         progress.frame = Frame {
             transport_errors: errors.map(|(kind, count)| (kind.name(), *count)).collect(),
             open_connections: frame.open,
-            first_message: frame.first_message,
-            message_gap: frame.message_gap,
-            send_lag: frame.send_lag,
-            connection_wait: frame.connection_wait,
-            sched_lag_max_ns: frame.sched_lag_max_ns,
-            stamped: frame.stamped,
-            stamped_outside: frame.stamped_outside,
+            messages: FrameMessages {
+                received: 0,
+                first: frame.first_message,
+                gap: frame.message_gap,
+            },
+            lags: SendLags {
+                send_lag: frame.send_lag,
+                connection_wait: frame.connection_wait,
+                sched_lag_max_ns: frame.sched_lag_max_ns,
+            },
+            stamped: StampedTimes { response: frame.stamped, outside: frame.stamped_outside },
             worker_cpu: progress.cpu.share(),
             names: mem::take(&mut progress.frame.names),
             ..Frame::default()
@@ -188,11 +192,13 @@ impl Live {
 /// The counts and latencies of an interval.
 fn counts(interval: &Interval) -> Frame {
     Frame {
-        completed: interval.completed,
-        errors: interval.errors + interval.timed_out + interval.bad,
-        bad: interval.bad,
-        timed_out: interval.timed_out,
-        messages: interval.messages,
+        ended: EndedRequests {
+            completed: interval.completed,
+            failed: interval.errors + interval.timed_out + interval.bad,
+            bad: interval.bad,
+            timed_out: interval.timed_out,
+        },
+        messages: FrameMessages { received: interval.messages, ..FrameMessages::default() },
         in_flight: interval.in_flight,
         backlog: interval.backlog,
         latency: interval.latency.clone(),
@@ -238,14 +244,14 @@ mod tests {
         assert!(live.is_complete());
         let now = began + Duration::from_millis(500);
         let frame = live.frame(now);
-        assert_eq!((frame.completed, frame.errors, frame.in_flight), (175, 3, 6));
-        assert_eq!((frame.bad, frame.timed_out, frame.open_connections), (3, 0, 10));
+        let ended = EndedRequests { completed: 175, failed: 3, bad: 3, timed_out: 0 };
+        assert_eq!((frame.ended, frame.in_flight, frame.open_connections), (ended, 6, 10));
         assert_eq!(frame.at_ns, Some((SECOND / 4 + SECOND / 2) as i64));
         assert!(!live.is_complete(), "no news since");
         // A finished interval replaces the one in progress, and counts once.
         live.finished(0, interval(0, SECOND, 100, 2), now);
         let frame = live.frame(now + Duration::from_secs(1));
-        assert_eq!((frame.completed, frame.errors), (250, 3));
+        assert_eq!((frame.ended.completed, frame.ended.failed), (250, 3));
     }
 
     /// A frame has the latencies of some names; the others stay as they were, and the last message

@@ -13,6 +13,7 @@ use crate::accounts::Accounts;
 use crate::action::Action;
 use crate::behaviour::Mode;
 use crate::connection::{Connection, Protocol};
+use crate::counters::add;
 use crate::delay::Delay;
 use crate::draws::Draws;
 use crate::event_stream::EventProgress;
@@ -20,7 +21,7 @@ use crate::fault::Fault;
 use crate::pending::{Fifo, Pending};
 use crate::request::ServedRequest;
 use crate::routes::Routed;
-use crate::stats::{Shared, add};
+use crate::stats::Shared;
 use crate::units::span_ns;
 use crate::web_socket::{Echo, WebSocket};
 
@@ -62,7 +63,7 @@ impl Sockets<'_> {
     ) {
         let shared = Arc::clone(self.shared);
         shared.note_request(at);
-        add(&self.accounts.counters().websockets, 1);
+        add(&self.accounts.counters().websockets.opened, 1);
         let mut socket = WebSocket::new(routed, delay, at);
         let route = routed.map(|it| &shared.behaviour.routes.get(it.index).route);
         let mut fields = shared.behaviour.fields(route);
@@ -76,7 +77,7 @@ impl Sockets<'_> {
         socket.server.push_raw(&head);
         if let Some(terms) = terms {
             socket.server.deflate(terms);
-            add(&self.accounts.counters().ws_deflated, 1);
+            add(&self.accounts.counters().websockets.deflated, 1);
         }
         let life = self.connections[conn.index()].life;
         if let Some(settings) = shared.event_stream(routed) {
@@ -104,7 +105,7 @@ impl Sockets<'_> {
             WsEvent::Pong(_) => pongs += 1,
             WsEvent::Ping(_) | WsEvent::Close(..) => {}
         });
-        add(&self.accounts.counters().ws_pongs, pongs);
+        add(&self.accounts.counters().websockets.pongs, pongs);
         for (opcode, content) in echoes {
             self.take_message(conn, &mut socket, opcode, content, at);
         }
@@ -112,7 +113,7 @@ impl Sockets<'_> {
         self.put(conn, socket);
         self.flush_later(conn);
         if read.is_err() {
-            add(&self.accounts.counters().bad_requests, 1);
+            add(&self.accounts.counters().requests.bad, 1);
         }
         if has_ended {
             self.actions.push_back(Action::Close { conn });
@@ -140,7 +141,7 @@ impl Sockets<'_> {
         let fault = Fault::strike(&behaviour.faults, index, draws);
         let fault = fault.filter(|fault| !fault.is_of_streams());
         let log_place = self.accounts.took(connection, &ServedRequest::default(), at);
-        add(&self.accounts.counters().ws_messages, 1);
+        add(&self.accounts.counters().websockets.messages, 1);
         let delay_ns = socket.delay.sample_ns(draws);
         let ready_at = match behaviour.mode {
             Mode::Concurrent => at.after(delay_ns),
@@ -197,7 +198,7 @@ impl Sockets<'_> {
         let most = self.shared.behaviour.requests_max();
         let connection = &mut self.connections[echo.conn.index()];
         self.accounts.answered(connection, true, echo.log_place, now);
-        add(&self.accounts.counters().ws_echoes, 1);
+        add(&self.accounts.counters().websockets.echoes, 1);
         let Some(socket) = connection.socket() else { return };
         socket.echoes += 1;
         if most.is_some_and(|most| socket.echoes >= most) {
@@ -223,7 +224,7 @@ impl Sockets<'_> {
             let mut content = Vec::new();
             settings.push_data(&mut content, pushes.number(), sent_ns);
             let is_sent = socket.server.send(Opcode::TEXT, &content);
-            add(&self.accounts.counters().ws_pushed, u64::from(is_sent));
+            add(&self.accounts.counters().websockets.pushed, u64::from(is_sent));
         }
         if pushes.number() < pushes.events {
             let due_at = socket.opened_at.after(pushes.schedule(settings));
@@ -249,7 +250,7 @@ impl Sockets<'_> {
             return None;
         }
         let is_sent = self.connections[conn.index()].socket()?.server.send(Opcode::PING, b"weir");
-        add(&self.accounts.counters().ws_pings, u64::from(is_sent));
+        add(&self.accounts.counters().websockets.pings, u64::from(is_sent));
         self.waiting.add(now.after(interval_ns), Waiting::Ping(conn, life));
         Some(Action::Flush { conn })
     }

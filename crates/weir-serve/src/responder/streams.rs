@@ -10,13 +10,14 @@ use super::Responder;
 use super::waiting::{LINGER_NS, Waiting};
 use crate::action::{Action, Due};
 use crate::connection::Protocol;
+use crate::counters::add;
 use crate::fault::FaultKind;
 use crate::grpc::CallReply;
 use crate::http_version::HttpVersion;
 use crate::http2::{Http2, Owed, ServedEvent};
 use crate::request::BadRequest;
 use crate::response::{GARBAGE, Part, Response, ResponseKind};
-use crate::stats::{Shared, add};
+use crate::stats::Shared;
 use crate::stream_head::StreamHead;
 
 impl Responder {
@@ -72,8 +73,8 @@ impl Responder {
         let mut events = std::mem::take(&mut self.stream_events);
         let result = http2.receive(bytes, &self.shared.behaviour.routes, &mut events);
         let (refused, malformed) = http2.take_counts();
-        add(&self.accounts.counters().refused, refused);
-        add(&self.accounts.counters().bad_requests, malformed);
+        add(&self.accounts.counters().requests.refused, refused);
+        add(&self.accounts.counters().requests.bad, malformed);
         for event in events.drain(..) {
             match event {
                 ServedEvent::Request(stream, Ok(request)) => {
@@ -89,21 +90,21 @@ impl Responder {
         self.stream_events = events;
         self.flush_later(conn);
         if result.is_err() {
-            add(&self.accounts.counters().bad_requests, 1);
+            add(&self.accounts.counters().requests.bad, 1);
             self.actions.push_back(Action::Close { conn });
         }
     }
 
     /// Queues the error response to a request with an invalid override.
     fn refuse_fields(&mut self, conn: ConnId, stream: u32, bad: BadRequest, at: Nanos) {
-        add(&self.accounts.counters().bad_requests, 1);
+        add(&self.accounts.counters().requests.bad, 1);
         let response = Response::bare(ResponseKind::Refusal(bad.why.into()), bad.status, at);
         self.line_up(conn, Response { stream, ..response }, None, at, at);
     }
 
     /// Refuses a request by an injected fault; it is not processed.
     pub(super) fn refuse_stream(&mut self, conn: ConnId, stream: u32) {
-        add(&self.accounts.counters().refused, 1);
+        add(&self.accounts.counters().requests.refused, 1);
         self.accounts.injected(FaultKind::RefuseStream);
         if let Some(http2) = self.connections[conn.index()].http2() {
             http2.reset(stream, ErrorCode::REFUSED_STREAM);

@@ -13,7 +13,8 @@ use weir_io::{
 };
 
 use super::session::{Received, Session, TlsFailure};
-use crate::stats::{Shared, add};
+use crate::counters::add;
+use crate::stats::Shared;
 
 /// Puts TLS on a backend that has no connections yet. Handshakes are counted for worker number
 /// `worker` of the server that `shared` belongs to.
@@ -95,9 +96,9 @@ impl<B: Backend> Secure<B> {
         }
         self.send_records(conn);
         if let Some(is_resumed) = handshake {
-            let counters = self.shared.counters(self.worker);
-            add(&counters.tls_handshakes, 1);
-            add(&counters.tls_resumed, is_resumed.into());
+            let counters = &self.shared.counters(self.worker).tls;
+            add(&counters.handshakes, 1);
+            add(&counters.resumed, is_resumed.into());
         }
         Ok(is_closed)
     }
@@ -153,7 +154,7 @@ impl<B: Backend> Secure<B> {
     fn count_failure(&mut self, failure: &TlsFailure) {
         // First, so that a counted failure has its reason.
         self.shared.note_tls_error(failure.to_string());
-        add(&self.shared.counters(self.worker).tls_failures, 1);
+        add(&self.shared.counters(self.worker).tls.failures, 1);
     }
 
     /// Encrypts the text and sends it; without effect on a closed connection.

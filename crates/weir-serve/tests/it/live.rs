@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use weir_io::{Endpoint, Engine, EngineChoice};
 use weir_serve::{
-    Behaviour, FaultKind, Framing, Handle, Mode, ServeError, ServeOptions, Stats, spawn,
+    Behaviour, FaultKind, Framing, Handle, Mode, RequestCounts, ServeError, ServeOptions, Stats,
+    spawn,
 };
 
 /// Runs `test` against a fresh server on each backend, and checks the counters afterwards.
@@ -31,14 +32,15 @@ fn check_stats(behaviour: Behaviour, test: impl Fn(&Handle, SocketAddr), judge: 
         };
         test(&handle, address(&handle));
         let stats = handle.stop().expect("the workers end well");
-        let ended = stats.answered
-            + stats.reset
-            + stats.closed
-            + stats.blackholed
-            + stats.partial
-            + stats.abandoned
-            + stats.owed;
-        assert_eq!(ended, stats.requests, "{engine:?}: {stats:?}");
+        let requests = &stats.requests;
+        let ended = requests.answered
+            + requests.reset
+            + requests.closed
+            + requests.blackholed
+            + requests.partial
+            + requests.abandoned
+            + requests.owed();
+        assert_eq!(ended, requests.received, "{engine:?}: {stats:?}");
         judge(&stats);
     }
 }
@@ -221,7 +223,9 @@ fn pipelined_responses_keep_their_order() {
 
 #[test]
 fn plain_responses_to_a_deep_pipeline_are_all_there() {
-    let judge = |stats: &Stats| assert_eq!((stats.requests, stats.answered), (5000, 5000));
+    let judge = |stats: &Stats| {
+        assert_eq!((stats.requests.received, stats.requests.answered), (5000, 5000));
+    };
     check_stats(
         Behaviour::default(),
         |_, address| {
@@ -353,13 +357,13 @@ fn injected_faults_are_counted_exactly() {
         _ => None,
     };
     let judge = |stats: &Stats| {
-        let Stats { reset, closed, blackholed, partial, garbage, .. } = *stats;
+        let RequestCounts { reset, closed, blackholed, partial, garbage, .. } = stats.requests;
         let counts = [reset, closed, blackholed, partial, garbage];
         for (kind, found) in FaultKind::ALL.into_iter().zip(counts) {
             let count = (1..=200).filter(|&n| expected(n) == Some(kind)).count();
             assert_eq!(found, count as u64, "{kind:?}");
         }
-        assert_eq!(stats.requests, 200);
+        assert_eq!(stats.requests.received, 200);
     };
     check_stats(
         behaviour,
@@ -396,7 +400,10 @@ fn injected_faults_are_counted_exactly() {
 #[test]
 fn a_black_hole_accepts_and_stays_silent() {
     let judge = |stats: &Stats| {
-        assert_eq!((stats.blackholed, stats.answered, stats.requests), (1, 1, 2));
+        assert_eq!(
+            (stats.requests.blackholed, stats.requests.answered, stats.requests.received),
+            (1, 1, 2)
+        );
     };
     check_stats(
         with(|p| p.faults = vec!["blackhole:1/1".parse().expect("valid")]),
@@ -404,7 +411,7 @@ fn a_black_hole_accepts_and_stays_silent() {
             let mut hole = Client::connect(address);
             hole.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
             // The counter, not the clock, shows that the request has been handled.
-            while handle.stats().blackholed == 0 {
+            while handle.stats().requests.blackholed == 0 {
                 std::thread::yield_now();
             }
             let stream = hole.stream.get_mut();
@@ -457,7 +464,7 @@ fn arrivals_are_kept_with_their_slots() {
         // The last request was answered by a reset.
         let responded = arrivals.iter().map(|a| a.sent_ns.map(|sent_ns| sent_ns >= a.received_ns));
         assert_eq!(responded.collect::<Vec<_>>(), [Some(true), Some(true), Some(true), None]);
-        assert_eq!((stats.requests, stats.arrivals_lost), (5, 1));
+        assert_eq!((stats.requests.received, stats.arrivals_lost), (5, 1));
     };
     check_stats(
         with(|p| p.arrivals_max = 4),
@@ -485,7 +492,7 @@ fn arrivals_are_kept_with_their_slots() {
 fn many_delayed_responses_wait_at_once() {
     let connections = 50;
     let per_connection = 200;
-    let judge = |stats: &Stats| assert_eq!(stats.answered, connections * per_connection);
+    let judge = |stats: &Stats| assert_eq!(stats.requests.answered, connections * per_connection);
     check_stats(
         with(|p| p.delay = "uniform:10ms..50ms".parse().expect("valid")),
         |_, address| {
@@ -525,7 +532,10 @@ fn several_threads_and_addresses_serve_together() {
         }
         assert!(!handle.has_failed());
         let stats = handle.stop().expect("the workers end well");
-        assert_eq!((stats.accepted, stats.requests, stats.answered), (40, 40, 40));
+        assert_eq!(
+            (stats.accepted, stats.requests.received, stats.requests.answered),
+            (40, 40, 40)
+        );
         assert_eq!(stats.accepted_by_worker.len(), 3);
     }
 }
@@ -537,7 +547,7 @@ fn a_server_that_never_sleeps_serves_and_ends() {
         let handle = spawn(options).expect("a free port");
         let Endpoint::Tcp(address) = handle.endpoints()[0] else { panic!("not TCP") };
         assert_eq!(Client::connect(address).get("/").status, 200);
-        assert_eq!(handle.stop().expect("it ends well").answered, 1);
+        assert_eq!(handle.stop().expect("it ends well").requests.answered, 1);
     }
 }
 
@@ -552,7 +562,7 @@ fn serves_on_a_unix_socket() {
         let stream = UnixStream::connect_addr(&name.expect("a valid name")).expect("it listens");
         let mut client = Client { stream: BufReader::new(stream) };
         assert_eq!(client.get("/").body.len(), 14);
-        assert_eq!(handle.stop().expect("the worker ends well").answered, 1);
+        assert_eq!(handle.stop().expect("the worker ends well").requests.answered, 1);
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::common::{REQUEST, endpoint};
 use weir_io::{Backend, Close, ConnId, EventKind, Nanos, Segment, SocketOptions, WaitPolicy};
 use weir_sim::{
-    Breakage, Client, ConnectFault, Counts, Drip, Fate, Faults, Framing, Law, Pause, Pick,
-    ResponseFault, Responses, Server, Sim, Version, World, errno,
+    Breakage, Client, ConnectCounts, ConnectFault, Counts, Drip, Fate, Faults, Framing, Law, Pause,
+    Pick, ResponseFault, Responses, Server, Sim, Version, World, errno,
 };
 
 const MS: u64 = 1_000_000;
@@ -185,15 +185,9 @@ fn connects_fail_as_configured() {
     assert_eq!(failed, BTreeMap::from([(errno::ECONNREFUSED, 2), (0, 1)]));
     let reset = Seen::ErrorBefore(errno::ECONNRESET);
     assert_eq!(seen, BTreeMap::from([(Seen::Response, 2), (reset, 1)]));
-    let counts = sim.truth().counts;
-    let found = [
-        counts.connects,
-        counts.connects_refused,
-        counts.connects_hung,
-        counts.connects_reset,
-        counts.connects_done,
-    ];
-    assert_eq!(found, [5, 2, 1, 1, 2]);
+    let expected =
+        ConnectCounts { called: 5, refused: 2, hung: 1, reset: 1, done: 2, over_limit: 0 };
+    assert_eq!(sim.truth().counts.connects, expected);
 }
 
 #[test]
@@ -204,7 +198,7 @@ fn connects_are_refused_during_an_interval() {
     world.network.connect = Law::Fixed(MS);
     let (_, failed, sim) = run(world, 1);
     assert_eq!(failed, BTreeMap::from([(errno::ECONNREFUSED, 10)]));
-    assert_eq!(sim.truth().counts.connects_refused, 10);
+    assert_eq!(sim.truth().counts.connects.refused, 10);
 }
 
 #[test]
@@ -229,7 +223,7 @@ fn sockets_beyond_the_limit_fail_at_once() {
     sim.connect(ConnId(2), &endpoint(), SocketOptions::default());
     sim.wait(Nanos::MAX, WaitPolicy::Sleep).unwrap();
     assert!(matches!(sim.next().unwrap().kind, EventKind::Connected));
-    assert_eq!((sim.truth().counts.connects_over_limit, sim.truth().counts.open_max), (2, 2));
+    assert_eq!((sim.truth().counts.connects.over_limit, sim.truth().counts.open_max), (2, 2));
 }
 
 #[test]
@@ -249,7 +243,7 @@ fn all_connections_are_reset_at_a_time() {
     let (seen, _, sim) = run(World { faults, ..World::default() }, 10);
     let reset = Seen::ErrorBefore(errno::ECONNRESET);
     assert_eq!(seen, BTreeMap::from([(Seen::Response, 8), (reset, 2)]));
-    assert_eq!(sim.truth().counts.resets_by_time, 2);
+    assert_eq!(sim.truth().counts.closes.reset_by_time, 2);
 }
 
 #[test]
@@ -273,27 +267,27 @@ fn connections_end_after_so_many_responses() {
     let (_, counts) = counts_of(Server { responses, ..Server::default() }, 20);
     // The last response of each has `connection: close`, which `judge` does not accept as a
     // response.
-    assert_eq!((counts.closes_after_response, counts.connects), (5, 5));
+    assert_eq!((counts.closes.after_response, counts.connects.called), (5, 5));
     let responses =
         Responses { version: Version::Http10 { keep_alive: false }, ..Responses::default() };
     let (_, counts) = counts_of(Server { responses, ..Server::default() }, 7);
-    assert_eq!((counts.closes_after_response, counts.connects), (7, 7));
+    assert_eq!((counts.closes.after_response, counts.connects.called), (7, 7));
     let responses = Responses { framing: Framing::Close, ..Responses::default() };
     let (_, counts) = counts_of(Server { responses, ..Server::default() }, 7);
-    assert_eq!((counts.closes_after_response, counts.connects), (7, 7));
+    assert_eq!((counts.closes.after_response, counts.connects.called), (7, 7));
 }
 
 #[test]
 fn an_idle_connection_is_closed_and_a_busy_one_is_not() {
     let server = Server { idle_close_ns: Some(3 * MS), ..Server::default() };
     let (responses, counts) = counts_of(server.clone(), 20);
-    assert_eq!((responses, counts.closes_when_idle), (20, 0));
+    assert_eq!((responses, counts.closes.when_idle), (20, 0));
     let mut sim = Sim::new(World { server, ..World::default() });
     sim.connect(ConnId(0), &endpoint(), SocketOptions::default());
     assert_eq!(wait_connected(&mut sim, Nanos(1)), Ok(()));
     sim.wait(Nanos::MAX, WaitPolicy::Sleep).unwrap();
     assert!(matches!(sim.next().unwrap().kind, EventKind::Closed));
-    assert_eq!((sim.now(), sim.truth().counts.closes_when_idle), (Nanos(3 * MS), 1));
+    assert_eq!((sim.now(), sim.truth().counts.closes.when_idle), (Nanos(3 * MS), 1));
 }
 
 #[test]

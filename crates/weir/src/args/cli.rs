@@ -201,7 +201,7 @@ pub(crate) fn parse_study_run(words: &[OsString]) -> Result<SpecArgs, clap::Erro
     let parsed = matches.and_then(|matches| Ok((SpecArgs::from_arg_matches(&matches)?, matches)));
     let (mut spec, matches) = parsed.map_err(|error| hints::of_study_run(error, &argv, &root))?;
     unused::check(&matches, &root, true)?;
-    if spec.load.part.is_some() {
+    if spec.load.part.is_given() {
         return Err(hints::single_run("--part"));
     }
     if !spec.load.abort.is_empty() {

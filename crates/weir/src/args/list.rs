@@ -148,7 +148,7 @@ impl RequestListArgs {
                  random",
             ));
         }
-        if self.order == OrderChoice::Random && load.part.is_some() && load.seed.is_none() {
+        if self.order == OrderChoice::Random && load.part.is_given() && load.seed.is_none() {
             return Err(wrong("--part needs --seed with --order random: the same on each machine"));
         }
         let is_limited = load.duration.is_some() || load.requests.is_some();

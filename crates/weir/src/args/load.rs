@@ -80,24 +80,15 @@ pub(crate) struct LoadArgs {
     /// request has its response [default: 20% of -d, at least 1s, at most the timeout]
     #[arg(long, value_name = "T", value_parser = parse_duration_ns)]
     pub(crate) drain: Option<u64>,
-    /// Response timeout
-    #[arg(short = 'T', long, value_name = "T", value_parser = positive_duration,
-          default_value = "10s")]
-    pub(crate) timeout: u64,
-    /// Connect timeout [default: --timeout]
-    #[arg(long, value_name = "T", value_parser = positive_duration)]
-    pub(crate) connect_timeout: Option<u64>,
+    /// Timeouts of requests and connects.
+    #[command(flatten)]
+    pub(crate) timeouts: TimeoutArgs,
     /// Requests in flight on each connection, 1 to 128 (HTTP/1.1 pipelining)
     #[arg(long, value_name = "N", value_parser = depth, default_value = "1")]
     pub(crate) pipeline: u16,
-    /// Carry out part K of N of this load, one on each of N machines, with the same flags on all;
-    /// weir report merges their documents
-    #[arg(long, value_name = "K/N", value_parser = part, conflicts_with = "prove_client")]
-    pub(crate) part: Option<Part>,
-    /// Begin the load at this time, in seconds since 1970 (date +%s), so that all parts begin
-    /// together [default: once all connections are open]
-    #[arg(long, value_name = "TIME", value_parser = unix_time, requires = "part")]
-    pub(super) start_at: Option<u64>,
+    /// The part of the load on this machine.
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
 }
 
 impl LoadArgs {
@@ -119,8 +110,8 @@ impl LoadArgs {
             duration_ns: length_ns.filter(|_| !self.is_until_signal()),
             requests: self.requests,
             abort: self.abort.clone(),
-            timeout_ns: self.timeout,
-            connect_timeout_ns: self.connect_timeout.unwrap_or(self.timeout),
+            timeout_ns: self.timeouts.timeout,
+            connect_timeout_ns: self.timeouts.connect_ns(),
             drain_ns: self.drain,
         };
         let (staged, begins_at_0) = match self.stages.clone() {
@@ -169,12 +160,51 @@ impl LoadArgs {
                 "-d 0 ends at a signal, and -n after a number of requests: leave one of them out",
             ));
         }
-        if self.part.is_some() && self.draws_seed() {
+        if self.part.is_given() && self.draws_seed() {
             return Err(wrong(
                 "--part needs --seed with random arrivals: the same on each machine",
             ));
         }
         Ok(())
+    }
+}
+
+/// Longest times of requests and of connects.
+#[derive(Debug, Args)]
+pub(crate) struct TimeoutArgs {
+    /// Response timeout
+    #[arg(short = 'T', long, value_name = "T", value_parser = positive_duration,
+          default_value = "10s")]
+    pub(crate) timeout: u64,
+    /// Connect timeout [default: --timeout]
+    #[arg(long, value_name = "T", value_parser = positive_duration)]
+    connect_timeout: Option<u64>,
+}
+
+impl TimeoutArgs {
+    /// Returns the connect timeout in nanoseconds.
+    fn connect_ns(&self) -> u64 {
+        self.connect_timeout.unwrap_or(self.timeout)
+    }
+}
+
+/// One part of a load on several machines.
+#[derive(Debug, Args)]
+pub(crate) struct PartArgs {
+    /// Carry out part K of N of this load, one on each of N machines, with the same flags on all;
+    /// weir report merges their documents
+    #[arg(long, value_name = "K/N", value_parser = part, conflicts_with = "prove_client")]
+    pub(super) part: Option<Part>,
+    /// Begin the load at this time, in seconds since 1970 (date +%s), so that all parts begin
+    /// together [default: once all connections are open]
+    #[arg(long, value_name = "TIME", value_parser = unix_time, requires = "part")]
+    pub(super) start_at: Option<u64>,
+}
+
+impl PartArgs {
+    /// True if this machine carries out one part, and others the rest.
+    pub(crate) fn is_given(&self) -> bool {
+        self.part.is_some()
     }
 }
 

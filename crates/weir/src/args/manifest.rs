@@ -30,75 +30,108 @@ pub(crate) struct FleetManifestArgs {
     #[arg(long, value_name = "N", required_unless_present = "fleet",
           value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) agents: Option<u32>,
-    /// Addresses and ports that the agents may connect to, as in 10.0.0.0/8:443,
-    /// 10.1.2.3:80,8000-8010, [fd00::/8]:443 or any; repeatable; without it, none
-    #[arg(long, value_name = "CIDR[:PORTS]|any")]
-    pub(crate) allow: Vec<String>,
-    /// Highest rate of an agent
-    #[arg(long, value_name = "R")]
-    pub(crate) max_rate: Option<String>,
-    /// Most connections of an agent
-    #[arg(long, value_name = "C")]
-    pub(crate) max_connections: Option<String>,
-    /// Longest load of an agent
-    #[arg(long, value_name = "T")]
-    pub(crate) max_duration: Option<String>,
-    /// Permissions of the agents, as of weir agent
-    #[arg(long, value_name = "LIST")]
-    pub(crate) permit: Option<String>,
-    /// Name of the coordinator's job, with which the names of all objects begin
-    #[arg(long, value_name = "NAME", default_value = "weir", help_heading = "Objects")]
-    pub(crate) name: String,
-    /// Namespace of all objects [default: that of kubectl]
-    #[arg(long, value_name = "NS", help_heading = "Objects")]
-    pub(crate) namespace: Option<String>,
-    /// Image of all containers
-    #[arg(long, value_name = "REF", default_value = IMAGE, help_heading = "Objects")]
-    pub(crate) image: String,
-    /// Directory of weir fleet init --host NAME-nats, with the identities [default: new ones]
-    #[arg(long, value_name = "DIR", help_heading = "Objects")]
-    pub(crate) fleet: Option<PathBuf>,
-    /// Address of a bus that is there already, as in tls://lab0 or tls://lab0:4222, of the fleet in
-    /// --fleet [default: a bus of its own]
-    #[arg(long, value_name = "URL", requires = "fleet", help_heading = "Objects")]
-    pub(crate) bus: Option<String>,
-    /// Claim of a volume, on which the coordinator writes NAME.json, and the files of -o
-    #[arg(long, value_name = "CLAIM", help_heading = "Objects")]
-    pub(crate) results_claim: Option<String>,
-    /// CPUs of each agent, whole ones
-    #[arg(long, value_name = "N", default_value_t = 2,
-          value_parser = clap::value_parser!(u32).range(1..=1_024), help_heading = "Pods")]
-    pub(crate) cpus: u32,
-    /// Memory of each agent
-    #[arg(long, value_name = "SIZE", default_value = "2Gi", help_heading = "Pods")]
-    pub(crate) memory: String,
-    /// Spread agents evenly over the nodes: required, then an agent waits for a node, or preferred
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "required|preferred",
-        help_heading = "Pods"
-    )]
-    pub(crate) spread: SpreadChoice,
-    /// Seccomp profile: RuntimeDefault, Unconfined, or the path of one that each node has below
-    /// /var/lib/kubelet/seccomp
-    #[arg(long, value_name = "PROFILE", default_value = "RuntimeDefault", help_heading = "Pods")]
-    pub(crate) seccomp_profile: String,
-    /// Longest time of both jobs, with the wait for nodes and images
-    #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "1h",
-          help_heading = "Pods")]
-    pub(crate) deadline: u64,
-    /// Time for which ended jobs and their logs are kept
-    #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "24h",
-          help_heading = "Pods")]
-    pub(crate) keep: u64,
+    /// Permissions of the agents.
+    #[command(flatten)]
+    pub(crate) permissions: AgentPermissionArgs,
+    /// The objects, and those that are there already.
+    #[command(flatten)]
+    pub(crate) objects: ObjectArgs,
+    /// The pods.
+    #[command(flatten)]
+    pub(crate) pods: PodArgs,
     /// The demands of the cluster on all pods.
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
     /// The words of weir: options and URL
     #[arg(last = true, required = true, value_name = "OPTIONS URL")]
     pub(crate) words: Vec<String>,
+}
+
+/// Permissions of the agents, as words that are passed on: `weir agent` reads and checks them.
+#[derive(Debug, Args)]
+pub(crate) struct AgentPermissionArgs {
+    /// Addresses and ports that the agents may connect to, as in 10.0.0.0/8:443,
+    /// 10.1.2.3:80,8000-8010, [fd00::/8]:443 or any; repeatable; without it, none
+    #[arg(long, value_name = "CIDR[:PORTS]|any")]
+    pub(crate) allow: Vec<String>,
+    /// Highest rate of an agent
+    #[arg(long, value_name = "R")]
+    max_rate: Option<String>,
+    /// Most connections of an agent
+    #[arg(long, value_name = "C")]
+    max_connections: Option<String>,
+    /// Longest load of an agent
+    #[arg(long, value_name = "T")]
+    max_duration: Option<String>,
+    /// Permissions of the agents, as of weir agent
+    #[arg(long, value_name = "LIST")]
+    permit: Option<String>,
+}
+
+impl AgentPermissionArgs {
+    /// Returns the words of `weir agent` that give these permissions.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let allowed = self.allow.iter().map(|allowed| ("--allow", allowed));
+        let single = [
+            ("--max-rate", &self.max_rate),
+            ("--max-connections", &self.max_connections),
+            ("--max-duration", &self.max_duration),
+            ("--permit", &self.permit),
+        ];
+        let given = single.into_iter().filter_map(|(flag, value)| Some((flag, value.as_ref()?)));
+        allowed.chain(given).map(|(flag, value)| format!("{flag}={value}")).collect()
+    }
+}
+
+/// The objects of a manifest: their names and image, and those that are there already.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Objects")]
+pub(crate) struct ObjectArgs {
+    /// Name of the coordinator's job, with which the names of all objects begin
+    #[arg(long, value_name = "NAME", default_value = "weir")]
+    pub(crate) name: String,
+    /// Namespace of all objects [default: that of kubectl]
+    #[arg(long, value_name = "NS")]
+    pub(crate) namespace: Option<String>,
+    /// Image of all containers
+    #[arg(long, value_name = "REF", default_value = IMAGE)]
+    pub(crate) image: String,
+    /// Directory of weir fleet init --host NAME-nats, with the identities [default: new ones]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) fleet: Option<PathBuf>,
+    /// Address of a bus that is there already, as in tls://lab0 or tls://lab0:4222, of the fleet in
+    /// --fleet [default: a bus of its own]
+    #[arg(long, value_name = "URL", requires = "fleet")]
+    pub(crate) bus: Option<String>,
+    /// Claim of a volume, on which the coordinator writes NAME.json, and the files of -o
+    #[arg(long, value_name = "CLAIM")]
+    pub(crate) results_claim: Option<String>,
+}
+
+/// Resources, isolation and lifetime of the pods.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Pods")]
+pub(crate) struct PodArgs {
+    /// CPUs of each agent, whole ones
+    #[arg(long, value_name = "N", default_value_t = 2,
+          value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    pub(crate) cpus: u32,
+    /// Memory of each agent
+    #[arg(long, value_name = "SIZE", default_value = "2Gi")]
+    pub(crate) memory: String,
+    /// Spread agents evenly over the nodes: required, then an agent waits for a node, or preferred
+    #[arg(long, value_enum, default_value_t, value_name = "required|preferred")]
+    pub(crate) spread: SpreadChoice,
+    /// Seccomp profile: RuntimeDefault, Unconfined, or the path of one that each node has below
+    /// /var/lib/kubelet/seccomp
+    #[arg(long, value_name = "PROFILE", default_value = "RuntimeDefault")]
+    pub(crate) seccomp_profile: String,
+    /// Longest time of both jobs, with the wait for nodes and images
+    #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "1h")]
+    pub(crate) deadline: u64,
+    /// Time for which ended jobs and their logs are kept
+    #[arg(long, value_name = "T", value_parser = positive_duration, default_value = "24h")]
+    pub(crate) keep: u64,
 }
 
 /// Choices of `--spread`.

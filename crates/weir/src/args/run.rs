@@ -110,7 +110,7 @@ impl RunArgs {
             check_beside_selfcheck(matches, command)?;
         }
         self.spec.check(command)?;
-        if self.spec.load.part.is_some() && self.result.output.saved.save.is_some() {
+        if self.spec.load.part.is_given() && self.result.output.saved.save.is_some() {
             return Err(wrong(
                 "--save cannot be used with --part: save the merged document with weir history add",
             ));

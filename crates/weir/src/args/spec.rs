@@ -88,8 +88,8 @@ impl SpecArgs {
             watch: self.watch.spec(),
             redaction: self.credentials.spec(),
             is_seed_drawn: self.load.draws_seed(),
-            part: self.load.part,
-            start_at_unix_ns: self.load.start_at,
+            part: self.load.part.part,
+            start_at_unix_ns: self.load.part.start_at,
             ..RunSpec::new("")
         };
         if self.load.seed.is_none() && (spec.templates.seed != 0 || self.list.is_random()) {

@@ -43,12 +43,13 @@ const BUS_PORT: u16 = 4222;
 /// When a flag is wrong, or a word of the run.
 pub(crate) fn manifest(args: &FleetManifestArgs) -> Result<ExitCode> {
     ensure!(
-        !args.allow.is_empty(),
+        !args.permissions.allow.is_empty(),
         "--allow is missing, and without it agents connect to no target: give addresses and ports \
          of the server, as in --allow 10.0.0.0/8:443, or --allow any"
     );
-    let other_bus = args.bus.as_deref().map(host_and_port).transpose()?;
-    let (host, port) = other_bus.clone().unwrap_or_else(|| (bus_host(&args.name), BUS_PORT));
+    let other_bus = args.objects.bus.as_deref().map(host_and_port).transpose()?;
+    let (host, port) =
+        other_bus.clone().unwrap_or_else(|| (bus_host(&args.objects.name), BUS_PORT));
     let mut settings = settings(args, other_bus)?;
     settings.check()?;
     let files = files(args, &host)?;
@@ -65,7 +66,7 @@ pub(crate) fn manifest(args: &FleetManifestArgs) -> Result<ExitCode> {
          study; apply a manifest for each run"
     );
     let spec = cli.run.spec([]);
-    check_run(&cli.run, &spec, args.results_claim.is_some())?;
+    check_run(&cli.run, &spec, args.objects.results_claim.is_some())?;
     let words_of_agent = agent_words(args, &bus);
     let argv = std::iter::once("weir").chain(words_of_agent.iter().map(String::as_str));
     match Cli::of_words(argv) {
@@ -80,8 +81,10 @@ pub(crate) fn manifest(args: &FleetManifestArgs) -> Result<ExitCode> {
     settings.agent = words_of_agent.into_iter().map(PodWord::Plain).collect();
     settings.pods.metrics_port = check_reach(args, &cli.run, &spec, &settings)?;
     settings.coordinator = hidden(words, &spec);
-    if args.results_claim.is_some() && cli.run.result.output.files.documents().next().is_none() {
-        let file = format!("{}.json", args.name);
+    if args.objects.results_claim.is_some()
+        && cli.run.result.output.files.documents().next().is_none()
+    {
+        let file = format!("{}.json", args.objects.name);
         settings.coordinator.insert(0, PodWord::Plain(format!("--output={file}")));
     }
     if terminal::is_stdout_terminal() {
@@ -103,37 +106,43 @@ fn settings(
     args: &FleetManifestArgs,
     other_bus: Option<(String, u16)>,
 ) -> Result<ManifestSettings> {
+    let FleetManifestArgs { objects, pods, cluster, .. } = args;
     Ok(ManifestSettings {
-        name: args.name.clone(),
-        namespace: args.namespace.clone(),
-        image: args.image.clone(),
+        name: objects.name.clone(),
+        namespace: objects.namespace.clone(),
+        image: objects.image.clone(),
         other_bus,
         agent: Vec::new(),
         coordinator: Vec::new(),
         allowed: PermittedTargets::default(),
-        cpus: args.cpus,
-        memory: args.memory.clone(),
-        seccomp: match args.seccomp_profile.as_str() {
-            "RuntimeDefault" => SeccompChoice::RuntimeDefault,
-            "Unconfined" => SeccompChoice::Unconfined,
-            path if path.ends_with(".json") && !path.starts_with('/') && !path.contains("..") => {
-                SeccompChoice::Localhost(path.to_owned())
-            }
-            other => bail!(
-                "--seccomp-profile {other}: give RuntimeDefault, Unconfined, or the relative path \
-                 of a .json file"
-            ),
-        },
-        is_spread_required: args.spread == SpreadChoice::Required,
-        deadline: Duration::from_nanos(args.deadline),
-        kept: Duration::from_nanos(args.keep),
-        results_claim: args.results_claim.clone(),
-        pods: pods(&args.cluster),
+        cpus: pods.cpus,
+        memory: pods.memory.clone(),
+        seccomp: seccomp(&pods.seccomp_profile)?,
+        is_spread_required: pods.spread == SpreadChoice::Required,
+        deadline: Duration::from_nanos(pods.deadline),
+        kept: Duration::from_nanos(pods.keep),
+        results_claim: objects.results_claim.clone(),
+        pods: pod_choices(cluster),
     })
 }
 
+/// Reads the name of a seccomp profile.
+fn seccomp(profile: &str) -> Result<SeccompChoice> {
+    match profile {
+        "RuntimeDefault" => Ok(SeccompChoice::RuntimeDefault),
+        "Unconfined" => Ok(SeccompChoice::Unconfined),
+        path if path.ends_with(".json") && !path.starts_with('/') && !path.contains("..") => {
+            Ok(SeccompChoice::Localhost(path.to_owned()))
+        }
+        other => bail!(
+            "--seccomp-profile {other}: give RuntimeDefault, Unconfined, or the relative path of \
+             a .json file"
+        ),
+    }
+}
+
 /// Returns the demands of the cluster.
-fn pods(args: &ClusterArgs) -> PodChoices {
+fn pod_choices(args: &ClusterArgs) -> PodChoices {
     let toleration = |choice: &TolerationChoice| {
         let TolerationChoice { key, value, effect } = choice.clone();
         Toleration { key, value, effect }
@@ -177,18 +186,19 @@ fn host_and_port(address: &str) -> Result<(String, u16)> {
 
 /// Returns the identities: those of a directory, or new ones.
 fn files(args: &FleetManifestArgs, host: &str) -> Result<FleetFiles> {
-    if let Some(directory) = &args.fleet {
-        let files = FleetFiles::read(directory, args.agents).context("--fleet")?;
+    let FleetManifestArgs { agents, objects, pods, .. } = args;
+    if let Some(directory) = &objects.fleet {
+        let files = FleetFiles::read(directory, *agents).context("--fleet")?;
         ensure!(
-            args.bus.is_some() || files.is_server(host),
+            objects.bus.is_some() || files.is_server(host),
             "--fleet {0}: the certificate of its server is not valid for {host}; make a new one: \
              weir fleet init {0} --host {host} …",
             terminal::shown(directory)
         );
         return Ok(files);
     }
-    let agents = (0..args.agents.unwrap_or(1)).map(|index| format!("{}-{index}", args.name));
-    let valid = Duration::from_nanos(args.deadline) + VALID_AFTER;
+    let agents = (0..agents.unwrap_or(1)).map(|index| format!("{}-{index}", objects.name));
+    let valid = Duration::from_nanos(pods.deadline) + VALID_AFTER;
     let hosts = vec![host.to_owned()];
     FleetFiles::fresh(&FleetPlan { agents: agents.collect(), hosts, valid })
 }
@@ -217,15 +227,7 @@ fn agent_words(args: &FleetManifestArgs, bus: &str) -> Vec<String> {
         format!("--bus-within={WAIT}"),
         format!("--identity={IDENTITY_PLACE}"),
     ];
-    words.extend(args.allow.iter().map(|allowed| format!("--allow={allowed}")));
-    let limits = [
-        ("--max-rate", &args.max_rate),
-        ("--max-connections", &args.max_connections),
-        ("--max-duration", &args.max_duration),
-        ("--permit", &args.permit),
-    ];
-    let given = limits.into_iter().filter_map(|(flag, value)| Some((flag, value.as_ref()?)));
-    words.extend(given.map(|(flag, value)| format!("{flag}={value}")));
+    words.extend(args.permissions.words());
     words
 }
 
@@ -273,12 +275,12 @@ fn check_part(
     let window_ns = plan.load.length_ns();
     let around_ns = plan.load.warmup.span_ns + plan.drain_limit_ns();
     let longest_ns = window_ns.map(|ns| ns.saturating_add(around_ns));
-    if let Some(ns) = longest_ns.filter(|ns| *ns > args.deadline) {
+    if let Some(ns) = longest_ns.filter(|ns| *ns > args.pods.deadline) {
         bail!(
             "the load takes up to {} with its warm-up and drain, and the pods end after {}: give a \
              longer --deadline",
             units::duration(ns),
-            units::duration(args.deadline)
+            units::duration(args.pods.deadline)
         );
     }
     for name in variables(&args.words) {

@@ -3,7 +3,7 @@
 use weir_result::{
     Arrivals, DueTimes, Interval, ListPlan, Load, NameTotals, Plan, Rate, SparseHistogram, Tally,
 };
-use weir_runner::{Frame, Observer, Phase};
+use weir_runner::{Frame, Observer, Phase, SendLags, StampedTimes};
 
 use super::{SharedTotals, Totals, drain_left_ns};
 
@@ -40,9 +40,8 @@ pub(crate) fn totals() -> Totals {
         in_flight: 5,
         backlog: 6,
         open_connections: 7,
-        send_lag: often(20_000),
-        stamped: often(40_000),
-        stamped_outside: often(30_000),
+        lags: SendLags { send_lag: often(20_000), ..SendLags::default() },
+        stamped: StampedTimes { response: often(40_000), outside: often(30_000) },
         worker_cpu: Some(0.5),
         ..Frame::default()
     };

@@ -135,21 +135,21 @@ impl Totals {
 
     /// Times from the planned sends to the first messages of measured requests.
     pub(crate) fn first_message(&self) -> Histogram {
-        with_earlier(&self.earlier.first_message, &self.frames.latest.first_message)
+        with_earlier(&self.earlier.first_message, &self.frames.latest.messages.first)
     }
 
     /// Times from one message of a response to the next, of measured requests.
     pub(crate) fn message_gap(&self) -> Histogram {
-        with_earlier(&self.earlier.message_gap, &self.frames.latest.message_gap)
+        with_earlier(&self.earlier.message_gap, &self.frames.latest.messages.gap)
     }
 
     /// Moves what only frames have to the earlier trials.
     fn end_trial(&mut self) {
         let names = self.names();
-        let Frame { first_message, message_gap, .. } = mem::take(&mut self.frames).latest;
+        let messages = mem::take(&mut self.frames).latest.messages;
         self.earlier.names = names;
-        self.earlier.first_message.add(&first_message);
-        self.earlier.message_gap.add(&message_gap);
+        self.earlier.first_message.add(&messages.first);
+        self.earlier.message_gap.add(&messages.gap);
     }
 
     /// Adds the intervals that began at or before `start_ns` from t0. Among them may be some that
@@ -247,8 +247,8 @@ impl Observer for SharedTotals {
         let mut totals = self.lock();
         totals.add_until(i64::MAX);
         let last = mem::take(&mut totals.frames).latest;
-        let Frame { at_ns, names, first_message, message_gap, .. } = last;
-        totals.frames.push(Frame { at_ns, names, first_message, message_gap, ..Frame::default() });
+        let Frame { at_ns, names, messages, .. } = last;
+        totals.frames.push(Frame { at_ns, names, messages, ..Frame::default() });
         totals.stage = LivePhase::Ended;
     }
 }
@@ -257,6 +257,7 @@ impl Observer for SharedTotals {
 mod tests {
     use super::*;
     use weir_result::Load;
+    use weir_runner::FrameMessages;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -388,8 +389,7 @@ mod tests {
         let plan = Plan { list: Some(list), ..plan() };
         let frame = |count: u32| Frame {
             names: vec![NameTotals { ok: count.into(), ..NameTotals::default() }],
-            first_message: times(count),
-            message_gap: times(2 * count),
+            messages: FrameMessages { received: 0, first: times(count), gap: times(2 * count) },
             ..Frame::default()
         };
         let mut totals = SharedTotals::default();

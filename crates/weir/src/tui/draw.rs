@@ -162,6 +162,7 @@ mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use weir_result::{Interval, ListPlan, Load, NameTotals, Plan, SparseHistogram, Tally};
+    use weir_runner::{EndedRequests, SendLags, StampedTimes};
 
     use super::*;
     use crate::tui::glyphs::Glyphs;
@@ -203,15 +204,23 @@ mod tests {
         for quarter in 0..=48 {
             let frame = weir_runner::Frame {
                 at_ns: Some(quarter * SECOND as i64 / 4),
-                completed: 1_128 * quarter as u64,
-                errors: quarter as u64 / 4,
-                timed_out: quarter as u64 / 4,
+                ended: EndedRequests {
+                    completed: 1_128 * quarter as u64,
+                    failed: quarter as u64 / 4,
+                    bad: 0,
+                    timed_out: quarter as u64 / 4,
+                },
                 open_connections: 64,
                 in_flight: 63,
                 backlog: 7,
-                send_lag: times(&[(35_000, 10), (12_000, 1 + quarter as u32)]),
-                stamped: times(&[(100_000, 100)]),
-                stamped_outside: times(&[(73_000, 100)]),
+                lags: SendLags {
+                    send_lag: times(&[(35_000, 10), (12_000, 1 + quarter as u32)]),
+                    ..SendLags::default()
+                },
+                stamped: StampedTimes {
+                    response: times(&[(100_000, 100)]),
+                    outside: times(&[(73_000, 100)]),
+                },
                 worker_cpu: Some(0.344),
                 ..weir_runner::Frame::default()
             };
@@ -301,7 +310,7 @@ mod tests {
         let mut state = state();
         let frame = weir_runner::Frame {
             at_ns: Some(13 * SECOND as i64),
-            errors: 1_000_000,
+            ended: EndedRequests { failed: 1_000_000, ..EndedRequests::default() },
             transport_errors: [("ECONNRESET".to_owned(), 900_000)].into(),
             ..weir_runner::Frame::default()
         };
@@ -378,7 +387,7 @@ mod tests {
         for second in 12..=16 {
             let frame = weir_runner::Frame {
                 at_ns: Some(second * SECOND as i64),
-                completed: 1_128 * 48,
+                ended: EndedRequests { completed: 1_128 * 48, ..EndedRequests::default() },
                 in_flight: 64,
                 ..weir_runner::Frame::default()
             };

@@ -119,7 +119,9 @@ impl State {
 
     /// Adds a frame.
     pub(super) fn frame(&mut self, plan: &Plan, frame: &Frame) {
-        if frame.completed > self.frames.latest.completed || self.answered_at_ns.is_none() {
+        if frame.ended.completed > self.frames.latest.ended.completed
+            || self.answered_at_ns.is_none()
+        {
             self.answered_at_ns = frame.at_ns;
         }
         self.frames.push(frame.clone());
@@ -173,6 +175,7 @@ fn phase(plan: &Plan, now_ns: i64) -> String {
 mod tests {
     use super::*;
     use weir_result::Load;
+    use weir_runner::EndedRequests;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -249,7 +252,8 @@ mod tests {
         let mut state = State::of(&plan);
         let mut silence = |quarter: i64, completed, in_flight| {
             let at_ns = Some(quarter * SECOND as i64 / 4);
-            state.frame(&plan, &Frame { at_ns, completed, in_flight, ..Frame::default() });
+            let ended = EndedRequests { completed, ..EndedRequests::default() };
+            state.frame(&plan, &Frame { at_ns, ended, in_flight, ..Frame::default() });
             state.silence_s()
         };
         assert_eq!(silence(-8, 0, 3), None);

@@ -21,8 +21,8 @@ fn bodies_ended_by_the_close_are_complete() {
             let ran = weir::load(engine, &flags, &[&server.url()]);
             ran.assert_all_ok();
             ran.assert_no_failure();
-            let stats = server.stop();
-            assert_eq!((stats.requests, stats.answered), (61, 61), "{ran}");
+            let requests = server.stop().requests;
+            assert_eq!((requests.received, requests.answered), (61, 61), "{ran}");
             // One connection for each request, plus those renewed at the end without a further
             // request.
             let connects = ran.connects();
@@ -104,7 +104,7 @@ fn an_http_1_0_server_closes_behind_each_answer() {
         ran.assert_all_ok();
         ran.assert_no_failure();
         ran.assert_says("HTTP/1.0");
-        assert_eq!(server.stop().requests, 31, "{ran}");
+        assert_eq!(server.stop().requests.received, 31, "{ran}");
     });
 }
 
@@ -123,7 +123,7 @@ fn huge_bodies_are_read_to_their_end() {
             let received: u64 = ran.document.series.iter().map(|part| part.bytes_received).sum();
             assert!(received >= 6 * SIZE, "{received} bytes: {ran}");
             assert!(received <= 6 * (SIZE + 64 * 1024), "{received} bytes: {ran}");
-            assert_eq!(server.stop().requests, 7, "{ran}");
+            assert_eq!(server.stop().requests.received, 7, "{ran}");
         }
     });
 }

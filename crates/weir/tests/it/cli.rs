@@ -480,7 +480,7 @@ fn bodies_come_from_the_line_or_from_a_file() {
     let server = Served::plainly();
     let output = weir("--no-verdict -n 7 -b hello", &[&server.url()]);
     assert_eq!(output.code(), 0, "{output:?}");
-    assert_eq!(server.stop().requests, 7);
+    assert_eq!(server.stop().requests.received, 7);
 }
 
 #[test]

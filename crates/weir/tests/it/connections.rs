@@ -117,7 +117,7 @@ fn fewer_descriptors_than_connections_are_foreseen() {
     for part in [expected, "ulimit -n 108", "(-t)", "(-c)"] {
         assert!(output.stderr.contains(part), "{output:?}");
     }
-    assert_eq!(server.stop().requests, 0);
+    assert_eq!(server.stop().requests.received, 0);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn remainders_are_opened_and_partitioned() {
             let all = u64::from(shares.iter().sum::<u32>());
             assert_eq!(ran.document.connections.open_at_t0, all, "{ran}");
             let stats = server.stop();
-            assert_eq!((stats.accepted, stats.requests), (all, 100), "{ran}");
+            assert_eq!((stats.accepted, stats.requests.received), (all, 100), "{ran}");
         }
     });
 }
@@ -179,7 +179,11 @@ fn a_server_that_announces_the_close_causes_no_error() {
             ran.assert_all_ok();
             ran.assert_no_failure();
             assert_eq!(ran.document.results.outcomes.ok, 100, "{ran}");
-            assert_eq!(server.stop().requests, ran.document.accounting.sent.total, "{ran}");
+            assert_eq!(
+                server.stop().requests.received,
+                ran.document.accounting.sent.total,
+                "{ran}"
+            );
             assert!(ran.connects() >= 34, "{ran}");
             assert!(ran.document.connections.closed_by_peer >= 30, "{ran}");
             ran.assert_says("closed by the server:");
@@ -195,7 +199,7 @@ fn a_server_that_closes_every_connection_causes_no_error() {
         ran.assert_all_ok();
         ran.assert_no_failure();
         assert!(ran.connects() >= 60, "{ran}");
-        assert_eq!(server.stop().requests, 61, "{ran}");
+        assert_eq!(server.stop().requests.received, 61, "{ran}");
     });
 }
 
@@ -210,7 +214,7 @@ fn a_users_connection_close_renews_each_connection() {
             ran.assert_no_failure();
             assert!(ran.connects() >= 60, "{ran}");
             let stats = server.stop();
-            assert_eq!((stats.requests, stats.answered), (60, 60), "{ran}");
+            assert_eq!((stats.requests.received, stats.requests.answered), (60, 60), "{ran}");
         }
     });
 }
@@ -264,8 +268,8 @@ fn idle_timeouts_of_a_server_cause_no_error() {
         let stats = server.stop();
         let results = &ran.document.results;
         // A request that crossed the close was never read, and is the only kind of error.
-        assert_eq!((results.planned, results.outcomes.ok), (4, stats.answered), "{ran}");
-        assert_eq!(results.outcomes.transport_error, 4 - stats.requests, "{ran}");
+        assert_eq!((results.planned, results.outcomes.ok), (4, stats.requests.answered), "{ran}");
+        assert_eq!(results.outcomes.transport_error, 4 - stats.requests.received, "{ran}");
         assert_eq!(ran.failures(Idle, "closed"), 0, "{ran}");
         assert!(ran.document.connections.closed_by_peer >= 2, "{ran}");
     });
@@ -278,9 +282,9 @@ fn every_injected_reset_is_counted_once() {
             behaviour.faults = vec!["reset:1/10".parse().expect("a fault")];
         });
         let ran = weir::load(engine, "-c4 -t2 -n 200 --no-preflight", &[&server.url()]);
-        let stats = server.stop();
+        let requests = server.stop().requests;
         let results = &ran.document.results;
-        assert_eq!((stats.requests, stats.reset), (200, 20), "{ran}");
+        assert_eq!((requests.received, requests.reset), (200, 20), "{ran}");
         assert_eq!((results.outcomes.ok, results.outcomes.transport_error), (180, 20), "{ran}");
         assert_eq!(results.errors.get("ECONNRESET"), Some(&20), "{ran}");
         assert_eq!(ran.failures(InUse, "ECONNRESET"), 20, "{ran}");
@@ -305,7 +309,7 @@ fn answers_cut_short_are_errors_of_their_own_kind() {
                 "{fault}: {ran}"
             );
             assert_eq!(results.errors.get(kind), Some(&10), "{fault}: {ran}");
-            assert_eq!(server.stop().requests, 100, "{fault}: {ran}");
+            assert_eq!(server.stop().requests.received, 100, "{fault}: {ran}");
         }
     });
 }
@@ -320,7 +324,7 @@ fn connections_to_unix_sockets_carry_the_load() {
         ran.assert_all_ok();
         ran.assert_no_failure();
         assert_eq!(ran.document.plan.target.address, format!("unix:{path}"), "{ran}");
-        assert_eq!(server.stop().requests, ran.document.accounting.sent.total, "{ran}");
+        assert_eq!(server.stop().requests.received, ran.document.accounting.sent.total, "{ran}");
     });
 }
 
@@ -333,7 +337,7 @@ fn connections_to_ipv6_addresses_carry_the_load() {
         let ran = weir::load(engine, "-c4 -t2 -n 100", &[&server.url()]);
         ran.assert_all_ok();
         ran.assert_no_failure();
-        assert_eq!(server.stop().requests, ran.document.accounting.sent.total, "{ran}");
+        assert_eq!(server.stop().requests.received, ran.document.accounting.sent.total, "{ran}");
     });
 }
 

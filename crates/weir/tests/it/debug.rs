@@ -95,7 +95,7 @@ fn a_message_and_its_echo_are_shown() {
     let parts = ["> GET / HTTP/1.1\n", "< HTTP/1.1 101\n", "  hello\n", "echo "];
     assert_shows(&shown, 0, &parts);
     assert_eq!(shown.stdout.matches("  hello\n").count(), 2, "{shown:?}");
-    assert_eq!(server.stop().ws_messages, 1);
+    assert_eq!(server.stop().websockets.messages, 1);
     let silent = sockets::start(&[], |socket| socket.next().map(|_| ()));
     let url = silent.url().replace("http:", "ws:");
     let shown = weir("--debug -T 300ms", &["-b", "hello", &url]);

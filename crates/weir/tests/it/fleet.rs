@@ -56,7 +56,7 @@ fn two_agents_without_preparation_are_one_run() {
     // One agent has sent the preflight's request, and its probe those of one connection.
     let probed = document.run.preflight.is_some();
     assert!(probed);
-    let requests = server.stop().requests;
+    let requests = server.stop().requests.received;
     assert!(requests >= 201 && load.requests == requests, "{requests}, {load:?}");
 }
 

@@ -71,8 +71,8 @@ fn exactly_the_calls_with_another_status_failed() {
         assert_eq!(example.expected, "grpc-status=0");
         assert_eq!(example.found, "UNAVAILABLE (14): fault of weir serve");
         let stats = server.stop();
-        assert_eq!((stats.grpc_calls, stats.grpc_received), (1_000, 1_000));
-        assert_eq!(stats.grpc_messages, 988);
+        assert_eq!((stats.grpc.calls, stats.grpc.received), (1_000, 1_000));
+        assert_eq!(stats.grpc.sent, 988);
         let statuses = [0, 5, 14].map(|status| stats.grpc_statuses[status]);
         assert_eq!(statuses, [988, 2, 10]);
     });
@@ -117,8 +117,8 @@ fn streams_that_are_cut_failed_and_their_messages_count() {
         let messages = ran.document.messages.as_ref().expect("the method streams them");
         assert_eq!((messages.measured, messages.streams), (90 * 5 + 10 * 2, 100), "{ran}");
         let stats = server.stop();
-        assert_eq!((stats.event_streams, stats.event_streams_cut), (100, 10));
-        assert_eq!(stats.grpc_messages, messages.measured);
+        assert_eq!((stats.events.streams, stats.events.cut), (100, 10));
+        assert_eq!(stats.grpc.sent, messages.measured);
     });
 }
 
@@ -213,7 +213,7 @@ fn json_is_encoded_by_a_schema() {
         let more = [&["-H", "grpc-encoding: gzip"], &more[..]].concat();
         weir::load("epoll", "-n 10 -c 2", &more).assert_all_ok();
         let stats = server.stop();
-        assert_eq!((stats.grpc_calls, stats.grpc_received), (20, received), "{words:?}");
+        assert_eq!((stats.grpc.calls, stats.grpc.received), (20, received), "{words:?}");
     }
 }
 
@@ -293,7 +293,7 @@ fn messages_are_encoded_with_the_values_of_their_fields() {
             let more = [&more[..], &["--expect", name, "--expect", numbers, &url]].concat();
             let ran = weir::load(engine, "-n 60 -c 2 --streams 3", &more);
             ran.assert_all_ok();
-            assert_eq!(server.stop().grpc_received, 60, "{ran}");
+            assert_eq!(server.stop().grpc.received, 60, "{ran}");
         }
     });
     // All but the first differ from it.
@@ -328,12 +328,12 @@ fn a_value_that_does_not_fit_its_field_is_refused_with_its_row() {
     assert!(output.code() == 2 && output.stderr.contains("--body: "), "{output:?}");
     let output = of(r#"{"nme": "{{seq}}"}"#, &[]);
     assert!(output.stderr.contains("unrecognized field name 'nme'"), "{output:?}");
-    assert_eq!(server.stats().grpc_calls, 0);
+    assert_eq!(server.stats().grpc.calls, 0);
     // One of 84,000 values is above 2³¹ − 1 by little.
     let output = of(r#"{"part": {"n": [2147{{rand:400000:483700}}]}}"#, &[]);
     assert_eq!(output.code(), 2, "{output:?}");
     assert!(output.stderr.contains("request ") && output.stderr.contains("--body: "), "{output:?}");
-    assert!(server.stats().grpc_calls > 0);
+    assert!(server.stats().grpc.calls > 0);
     drop(directory);
 }
 

@@ -23,7 +23,7 @@ fn check_renewed(flags: &str, check: impl Fn(&Ran, u64)) {
             ran.assert_no_failure();
             assert_eq!(ran.document.results.outcomes.ok, 120, "{ran}");
             let stats = server.stop();
-            assert_eq!((stats.requests, stats.answered), (120, 120), "{ran}");
+            assert_eq!((stats.requests.received, stats.requests.answered), (120, 120), "{ran}");
             check(&ran, stats.accepted);
         }
     });
@@ -160,7 +160,7 @@ fn connections_are_partitioned_over_destinations() {
             let stats = server.stop();
             assert_eq!(&share.address, address, "{ran}");
             assert_eq!((share.connects, stats.accepted), (2, 2), "{ran}");
-            assert_eq!(share.outcomes.ok, stats.requests, "{ran}");
+            assert_eq!(share.outcomes.ok, stats.requests.received, "{ran}");
             ran.assert_says(&format!("{address} 2 connects ok: {}", share.outcomes.ok));
         }
         assert_eq!(shares.iter().map(|share| share.outcomes.ok).sum::<u64>(), 300, "{ran}");

@@ -89,8 +89,8 @@ fn requests_have_the_times_of_the_log() {
                 left_out.iter().map(|(method, count)| ((*method).to_owned(), *count)).collect();
             assert_eq!((&replay.left_out, replay.without_request), (&left_out, 1), "{ran}");
             assert_eq!((replay.lines, replay.name.as_str()), (8, "access.log"), "{ran}");
-            let counts = server.stop();
-            assert_eq!(counts.requests, ran.document.accounting.sent.total, "{ran}");
+            let requests = server.stop().requests;
+            assert_eq!(requests.received, ran.document.accounting.sent.total, "{ran}");
             ran.assert_says(&format!("replay of access.log, {} requests in", expected.len()));
             ran.assert_says("1 line without a request");
             match unsafe_too {
@@ -217,5 +217,5 @@ fn what_cannot_be_replayed_is_refused_before_any_load() {
     let words = format!("search --replay {log}");
     let output = weir(&words, &["p99 < 5ms", &server.url()]);
     assert!(output.code() == 2 && output.stderr.contains("in a search"), "{output:?}");
-    assert_eq!(server.stop().requests, 0);
+    assert_eq!(server.stop().requests.received, 0);
 }

@@ -43,7 +43,7 @@ fn each_stage_has_its_requests_whatever_they_are_partitioned_over() {
             assert!(ran.document.results.completed_interval.is_none(), "{ran}");
             ran.assert_says("Results by stage");
             assert_eq!(lines_of_stages(&ran.document), [100, 150, 60], "{ran}");
-            assert_eq!(accounting.sent.total, server.stop().requests, "{ran}");
+            assert_eq!(accounting.sent.total, server.stop().requests.received, "{ran}");
         }
     });
 }
@@ -153,7 +153,7 @@ fn what_does_not_fit_stages_is_refused_before_any_load() {
     let output = weir("search --stages 1s@5", &["p99 < 5ms", &server.url()]);
     assert_eq!(output.code(), 2, "{output:?}");
     assert!(output.stderr.contains("--stages cannot be used in a search"), "{output:?}");
-    assert_eq!(server.stop().requests, 0);
+    assert_eq!(server.stop().requests.received, 0);
 }
 
 #[test]
@@ -180,6 +180,6 @@ fn connections_come_and_leave_by_plan() {
         ran.assert_says("as planned 8 came and 7 left");
         assert!(document.accounting.sent.probe > 0, "{ran}");
         assert!(!ran.stderr.contains("panicked"), "{ran}");
-        assert_eq!(document.accounting.sent.total, server.stop().requests, "{ran}");
+        assert_eq!(document.accounting.sent.total, server.stop().requests.received, "{ran}");
     });
 }

@@ -42,7 +42,7 @@ fn a_server_that_appears_later_is_waited_for() {
         let output = process.wait();
         assert_eq!((output.code(), output.stdout.as_str()), (0, ""), "{output:?}");
         let preflights = u64::from(flags.is_empty());
-        assert_eq!(server.stop().requests, 20 + preflights, "{flags} {output:?}");
+        assert_eq!(server.stop().requests.received, 20 + preflights, "{flags} {output:?}");
     }
 }
 

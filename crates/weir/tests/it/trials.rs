@@ -37,7 +37,7 @@ fn the_noise_floor_is_not_the_server_s() {
     let floor = ran.document.selfcheck.expect("it was asked for");
     assert_eq!((floor.connections, floor.requests), (100, 1_000), "{ran}");
     ran.assert_says("noise floor");
-    assert_eq!(ran.document.accounting.sent.total, server.stop().requests, "{ran}");
+    assert_eq!(ran.document.accounting.sent.total, server.stop().requests.received, "{ran}");
     assert_eq!(ran.document.prove_client, None, "{ran}");
 }
 
@@ -57,7 +57,7 @@ fn a_client_is_proved_by_a_thread_more() {
             // The requests of the short runs are reported, and do not count as the run's.
             assert!(proof.sent > 0, "{ran}");
             let sent = ran.document.accounting.sent.total + proof.sent;
-            assert_eq!(sent, server.stop().requests, "{ran}");
+            assert_eq!(sent, server.stop().requests.received, "{ran}");
             ran.assert_says("2 threads instead of 1");
         }
     });
@@ -75,7 +75,7 @@ fn what_cannot_be_proved_is_reported_before_any_load() {
     check("-n5", "give -d");
     check("-c2 -t2", "-c 2");
     check("-c1", "needs a connection");
-    assert_eq!(server.stop().requests, 0);
+    assert_eq!(server.stop().requests.received, 0);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn the_target_is_probed_over_one_connection_before_the_load() {
             let connections = &ran.document.connections;
             assert_eq!((connections.connects, connections.connects_probe), (5, 1), "{ran}");
             let stats = server.stop();
-            assert_eq!(sent.total, stats.requests, "{ran}");
+            assert_eq!(sent.total, stats.requests.received, "{ran}");
             // The connect of the preflight is not one of the run.
             assert_eq!(connections.connects + 1, stats.accepted, "{ran}");
         }
@@ -141,7 +141,7 @@ fn no_probe_where_there_may_be_no_preflight() {
         let server = Served::plainly();
         let ran = weir::load("epoll", &format!("-c2 -t1 {words}"), &[&server.url()]);
         assert_eq!((ran.document.probe, ran.document.accounting.sent.probe), (None, 0), "{ran}");
-        assert_eq!(server.stop().requests, ran.document.accounting.sent.total, "{ran}");
+        assert_eq!(server.stop().requests.received, ran.document.accounting.sent.total, "{ran}");
     };
     check("-n200 --no-preflight");
     check("-n200 -X POST");
@@ -197,5 +197,5 @@ fn unix_sockets_have_no_network() {
     let ran = weir::load("epoll", "-c2 -t1 -n200", &["--unix", &name, &server.url()]);
     assert_eq!(ran.document.network, None, "{ran}");
     assert!(ran.document.probe.is_some(), "{ran}");
-    assert_eq!(ran.document.accounting.sent.total, server.stop().requests, "{ran}");
+    assert_eq!(ran.document.accounting.sent.total, server.stop().requests.received, "{ran}");
 }

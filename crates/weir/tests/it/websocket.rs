@@ -35,7 +35,7 @@ fn load(
     let url = url(&server);
     let ran = weir::load(engine, words, &[&more[..], &[&url]].concat());
     wait::until("the end of all connections", || {
-        (server.stats().websockets_open == 0).then_some(())
+        (server.stats().websockets.open() == 0).then_some(())
     });
     (ran, server.stop())
 }
@@ -50,15 +50,15 @@ fn each_message_is_echoed_and_counted() {
             });
             ran.assert_all_ok();
             ran.assert_no_failure();
-            assert_eq!((stats.ws_messages, stats.ws_echoes), (300, 300), "{ran}");
-            assert_eq!((stats.requests, stats.answered), (300, 300), "{ran}");
+            assert_eq!((stats.websockets.messages, stats.websockets.echoes), (300, 300), "{ran}");
+            assert_eq!((stats.requests.received, stats.requests.answered), (300, 300), "{ran}");
             // The preflight has a connection of its own.
-            assert_eq!(stats.websockets, 1 + ran.connects(), "{ran}");
+            assert_eq!(stats.websockets.opened, 1 + ran.connects(), "{ran}");
             // A Ping that arrives while weir closes resets the connection, and its Close frame is
             // lost.
-            let ended = stats.ws_closed_1000 + stats.ws_unclosed;
-            assert_eq!(ended, stats.websockets, "{stats:?} {ran}");
-            assert!(stats.ws_closed_1000 > 0, "{stats:?} {ran}");
+            let ended = stats.websockets.closed_1000 + stats.websockets.unclosed;
+            assert_eq!(ended, stats.websockets.opened, "{stats:?} {ran}");
+            assert!(stats.websockets.closed_1000 > 0, "{stats:?} {ran}");
             let http = ran.document.plan.http;
             assert!(matches!(http, Some(HttpPlan::WebSocket(_))), "{ran}");
             assert_eq!(ran.document.run.preflight.as_ref().map(|it| it.status), Some(101), "{ran}");
@@ -77,7 +77,7 @@ fn echoes_are_matched_by_a_field_among_pushed_messages() {
         });
         ran.assert_all_ok();
         assert_eq!(ran.document.connections.failures, [], "{ran}");
-        assert_eq!((stats.ws_messages, stats.ws_pushed), (200, 10), "{ran}");
+        assert_eq!((stats.websockets.messages, stats.websockets.pushed), (200, 10), "{ran}");
         assert_eq!(ran.document.connections.pushed, 10, "{ran}");
         ran.assert_says("10 messages");
     });
@@ -91,15 +91,19 @@ fn faults_are_counted_by_kind() {
             behaviour.faults = faults.map(|fault| fault.parse().expect("valid")).to_vec();
         });
         let results = &ran.document.results;
-        assert_eq!(results.outcomes.ok, stats.answered, "{ran}");
-        assert_eq!(results.outcomes.timed_out, stats.blackholed, "{ran}");
-        assert_eq!(results.outcomes.transport_error, stats.reset + stats.closed, "{ran}");
-        assert_eq!(ran.failures(InUse, "closed"), stats.closed, "{ran}");
-        assert_eq!(ran.failures(InUse, "ECONNRESET"), stats.reset, "{ran}");
+        assert_eq!(results.outcomes.ok, stats.requests.answered, "{ran}");
+        assert_eq!(results.outcomes.timed_out, stats.requests.blackholed, "{ran}");
+        assert_eq!(
+            results.outcomes.transport_error,
+            stats.requests.reset + stats.requests.closed,
+            "{ran}"
+        );
+        assert_eq!(ran.failures(InUse, "closed"), stats.requests.closed, "{ran}");
+        assert_eq!(ran.failures(InUse, "ECONNRESET"), stats.requests.reset, "{ran}");
         let spoiled = ran.failures(Idle, "protocol_bad_frame");
         // The bytes may arrive with the next message in flight.
         let in_use = ran.failures(InUse, "protocol_bad_frame");
-        assert_eq!(spoiled + in_use, stats.garbage, "{ran}");
+        assert_eq!(spoiled + in_use, stats.requests.garbage, "{ran}");
     });
 }
 
@@ -115,7 +119,7 @@ fn connections_that_the_server_closes_are_opened_again() {
         let closed = ran.document.connections.goaways.get("1000 Normal Closure");
         assert!(closed.is_some_and(|count| (8..=10).contains(count)), "{ran}");
         ran.assert_says("ended by the server (Close frame): 1000 Normal Closure");
-        assert_eq!(stats.ws_messages, 200, "{ran}");
+        assert_eq!(stats.websockets.messages, 200, "{ran}");
     });
 }
 
@@ -130,8 +134,8 @@ fn idle_connections_are_held() {
         ran.assert_says("as planned: 5 connections");
         // The grade also depends on the machine: a busy one stops the client.
         assert_eq!(ran.document.verdict.target.state, TargetState::Ok, "{ran}");
-        assert_eq!((stats.requests, stats.websockets), (0, 6), "{ran}");
-        assert!(stats.ws_pongs > 0, "{stats:?}");
+        assert_eq!((stats.requests.received, stats.websockets.opened), (0, 6), "{ran}");
+        assert!(stats.websockets.pongs > 0, "{stats:?}");
     });
 }
 
@@ -158,7 +162,9 @@ fn idle_connections_to_a_server_that_ends_are_lost() {
         let flags = "-c 4 -d 4s --warmup 0 --ws-idle --no-preflight";
         let run = weir::start(engine, flags, &[&url]);
         // As many Pongs come only from connections that are held.
-        wait::until("Pongs of the window", || (server.stats().ws_pongs >= 400).then_some(()));
+        wait::until("Pongs of the window", || {
+            (server.stats().websockets.pongs >= 400).then_some(())
+        });
         server.stop();
         let ran = run.finish();
         assert_eq!(ran.document.connections.lost(), 4, "{ran}");
@@ -177,7 +183,7 @@ fn pushed_messages_are_counted_and_timed() {
                 behaviour.events = Some(EventStream { first, gap, ..EventStream::of(10) });
             });
         let connections = &ran.document.connections;
-        assert_eq!(stats.ws_pushed, 30, "{stats:?}");
+        assert_eq!(stats.websockets.pushed, 30, "{stats:?}");
         assert_eq!((connections.pushed, connections.pushed_in_window), (30, 30), "{ran}");
         let gap = ran.document.latency.push_gap.as_ref().expect("times");
         assert_eq!(gap.ok.count, 27, "{ran}");
@@ -199,7 +205,7 @@ fn endless_pushes_are_no_failure() {
         assert_eq!(ran.code, 0, "{ran}");
         assert_eq!(ran.document.verdict.target.state, TargetState::Ok, "{ran}");
         let pushed = ran.document.connections.pushed;
-        assert!(pushed > 0 && pushed <= stats.ws_pushed, "{ran}");
+        assert!(pushed > 0 && pushed <= stats.websockets.pushed, "{ran}");
     });
 }
 
@@ -303,8 +309,8 @@ fn messages_are_compressed_where_the_server_accepts_it() {
             });
             ran.assert_all_ok();
             assert_eq!(ran.document.connections.failures, [], "{ran}");
-            assert_eq!((stats.ws_messages, stats.ws_echoes), (300, 300), "{ran}");
-            assert_eq!(stats.ws_deflated, stats.websockets, "{stats:?}");
+            assert_eq!((stats.websockets.messages, stats.websockets.echoes), (300, 300), "{ran}");
+            assert_eq!(stats.websockets.deflated, stats.websockets.opened, "{stats:?}");
             assert_eq!(ran.document.connections.deflated, ran.connects(), "{ran}");
             let received =
                 ran.document.throughput.bytes_per_second * ran.document.throughput.window_s;
@@ -322,7 +328,7 @@ fn a_server_that_declines_compression_is_seen() {
     on_an_engine(|engine| {
         let (ran, stats) = load(engine, "-c 2 -n 100 --ws-deflate -b x", &[], |_| ());
         ran.assert_all_ok();
-        assert_eq!((stats.ws_deflated, ran.document.connections.deflated), (0, 0), "{ran}");
+        assert_eq!((stats.websockets.deflated, ran.document.connections.deflated), (0, 0), "{ran}");
         ran.assert_says("compressed (permessage-deflate): 0 of 2");
     });
 }
@@ -398,7 +404,7 @@ fn held_connections_that_are_interrupted_before_the_window_are_no_measurement() 
     let server = Served::with(|_| ());
     let flags = "-c 3 -d 5s --warmup 30s --ws-idle --no-preflight";
     let run = weir::start("epoll", flags, &[&url(&server)]);
-    wait::until("the connections", || (server.stats().websockets == 3).then_some(()));
+    wait::until("the connections", || (server.stats().websockets.opened == 3).then_some(()));
     run.process.signal(&["INT"]);
     let ran = run.finish();
     assert_eq!(ran.document.verdict.grade, Grade::Void, "{ran}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weir_io::Nanos;
-use weir_result::{Measurements, RawRow, RawSink};
+use weir_result::{Measurements, RawRow, RawSink, RowMessages};
 
 use crate::exchange::{
     Completion, ExchangeMessages, ExchangeObserver, KernelTimes, NeverSent, Outcome,
@@ -57,9 +57,11 @@ impl ExchangeObserver for RawWriter {
             row.error = Some(*kind);
         }
         if let Some(ExchangeMessages { count, bytes, first_at }) = *messages {
-            row.messages = count;
-            row.message_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-            row.first_message_at = if count == 0 { RawRow::NEVER } else { first_at.0 };
+            row.messages = RowMessages {
+                first_at: if count == 0 { RawRow::NEVER } else { first_at.0 },
+                count,
+                bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+            };
         }
         if self.list.is_some() {
             row.name = exchange.tag;

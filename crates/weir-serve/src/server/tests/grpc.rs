@@ -62,9 +62,9 @@ fn frame(at_ms: u64, text: &str) -> (u64, String) {
 /// Calls, messages in requests and responses, and the statuses that were sent.
 fn counts(server: &Server<Fake>) -> (u64, u64, u64, Vec<(usize, u64)>) {
     let stats = server.shared.stats();
-    assert_eq!(stats.owed, 0, "{stats:?}");
+    assert_eq!(stats.requests.owed(), 0, "{stats:?}");
     let sent = stats.grpc_statuses.iter().copied().enumerate().filter(|(_, count)| *count > 0);
-    (stats.grpc_calls, stats.grpc_received, stats.grpc_messages, sent.collect())
+    (stats.grpc.calls, stats.grpc.received, stats.grpc.sent, sent.collect())
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn messages_of_streams_leave_at_their_times() {
     let cut = [frame(10, "3 200"), frame(15, "3 data 8"), frame(15, "3 reset 2")];
     assert_eq!(of(&server, "3"), cut);
     assert_eq!(counts(&server), (2, 0, 3, vec![(0, 1)]));
-    assert_eq!(server.shared.stats().event_streams_cut, 1);
+    assert_eq!(server.shared.stats().events.cut, 1);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn faults_are_trailers_alone() {
     assert_eq!(of(&server, "5"), [frame(10, "5 200 end")]);
     assert_eq!(of(&server, "9"), [frame(10, "9 200 end")]);
     assert_eq!(counts(&server), (5, 1, 3, vec![(0, 1), (12, 1), (13, 1), (14, 2)]));
-    assert_eq!(server.shared.stats().answered, 5);
+    assert_eq!(server.shared.stats().requests.answered, 5);
 }
 
 #[test]

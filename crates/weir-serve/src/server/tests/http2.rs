@@ -153,8 +153,8 @@ fn the_preface_is_recognised_at_every_split() {
             fake.will(3, 0, FakeEvent::Received(wire.bytes[split..].to_vec()));
         });
         check_frames(&server, &["1 200", "1 data 14 end"]);
-        let stats = server.shared.stats();
-        assert_eq!((stats.requests, stats.answered), (1, 1), "split at {split}");
+        let requests = server.shared.stats().requests;
+        assert_eq!((requests.received, requests.answered), (1, 1), "split at {split}");
     }
     let post = "PRI / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab";
     for split in 1..post.len() {
@@ -177,7 +177,7 @@ fn one_protocol_may_be_left_out() {
         let bytes = wire.bytes.clone();
         let server = run_wire(with(change), vec![(2, FakeEvent::Received(bytes))]);
         assert!(server.backend.sent(0).contains(" 505 "), "{}", server.backend.sent(0));
-        assert_eq!(server.shared.stats().bad_requests, 1);
+        assert_eq!(server.shared.stats().requests.bad, 1);
     }
     let only = with(|p| p.http = HttpVersion::Http2);
     let server = run_wire(only.clone(), vec![(2, wire.take())]);
@@ -188,7 +188,8 @@ fn one_protocol_may_be_left_out() {
         server.backend.done.last().map(|done| &done.2),
         Some(&Done::Closed(Close::Graceful))
     );
-    assert_eq!((server.shared.stats().bad_requests, server.shared.stats().requests), (1, 0));
+    let requests = server.shared.stats().requests;
+    assert_eq!((requests.bad, requests.received), (1, 0));
 }
 
 #[test]
@@ -253,8 +254,8 @@ fn bodiless_responses_end_with_their_head() {
     for text in ["1 200 end", "3 204 end", "5 304 end", "7 200 end", "9 400"] {
         assert!(texts.iter().any(|other| other == text), "{text} is missing in {texts:?}");
     }
-    let stats = server.shared.stats();
-    assert_eq!((stats.requests, stats.answered, stats.bad_requests), (4, 4, 1));
+    let requests = server.shared.stats().requests;
+    assert_eq!((requests.received, requests.answered, requests.bad), (4, 4, 1));
 }
 
 #[test]
@@ -283,8 +284,8 @@ fn the_connection_goes_away_after_its_last_request() {
             "1 data 14 end",
         ];
         check_frames(&server, &expected);
-        let stats = server.shared.stats();
-        assert_eq!((stats.requests, stats.answered, stats.refused), (3, 3, 3));
+        let requests = server.shared.stats().requests;
+        assert_eq!((requests.received, requests.answered, requests.refused), (3, 3, 3));
         let closed = server.backend.done.last().map(|(at, _, done)| (at.0, done.clone()));
         let at = if is_closed_by_client { 4000 } else { 1_000_003_000 };
         assert_eq!(closed, Some((at, Done::Closed(Close::Graceful))));
@@ -293,7 +294,8 @@ fn the_connection_goes_away_after_its_last_request() {
     [1, 3].into_iter().for_each(|stream| wire.get(stream, "/"));
     let server = run_wire(with(|p| p.close = true), vec![(2, wire.take())]);
     check_frames(&server, &["goaway 1 0", "1 200", "1 data 14 end"]);
-    assert_eq!((server.shared.stats().requests, server.shared.stats().refused), (1, 1));
+    let requests = server.shared.stats().requests;
+    assert_eq!((requests.received, requests.refused), (1, 1));
 }
 
 /// RFC 9113 §5.1: streams end each for itself, also after the end of the client's bytes.
@@ -307,9 +309,9 @@ fn responses_follow_the_end_of_the_clients_bytes() {
         let arrivals = vec![(1000, wire.take()), (1500, FakeEvent::Closed)];
         let server = run_wire(with(change), arrivals);
         check_frames(&server, sent);
-        let stats = server.shared.stats();
+        let requests = server.shared.stats().requests;
         let answered = sent.iter().filter(|text| text.ends_with(" end")).count() as u64;
-        let counts = (stats.requests, stats.answered, stats.abandoned, stats.owed);
+        let counts = (requests.received, requests.answered, requests.abandoned, requests.owed());
         assert_eq!(counts, (2, answered, 2 - answered, 0));
         let closed =
             server.backend.done.iter().filter(|(_, _, done)| !matches!(done, Done::Sent(_)));
@@ -344,9 +346,9 @@ fn streams_beyond_the_limit_are_refused_and_not_processed() {
     let server = run_wire(behaviour, vec![(1000, first), (2000, wire.take())]);
     let texts = texts(&server);
     assert!(texts.contains(&"5 reset 7".to_owned()), "{texts:?}");
-    let stats = server.shared.stats();
-    assert_eq!((stats.requests, stats.answered, stats.refused), (3, 3, 1));
-    assert_eq!(stats.refused_by_fault, 0);
+    let requests = server.shared.stats().requests;
+    assert_eq!((requests.received, requests.answered, requests.refused), (3, 3, 1));
+    assert_eq!(requests.refused_by_fault, 0);
 }
 
 #[test]
@@ -359,9 +361,9 @@ fn faults_of_streams_leave_the_connection() {
     let texts = texts(&server);
     let count = |ending: &str| texts.iter().filter(|text| text.ends_with(ending)).count();
     assert_eq!((count(" reset 7"), count(" reset 2"), count(" end")), (4, 2, 6), "{texts:?}");
-    let stats = server.shared.stats();
-    assert_eq!((stats.requests, stats.answered, stats.reset_streams), (8, 6, 2));
-    assert_eq!((stats.refused, stats.refused_by_fault, stats.owed), (4, 4, 0));
+    let requests = server.shared.stats().requests;
+    assert_eq!((requests.received, requests.answered, requests.reset_streams), (8, 6, 2));
+    assert_eq!((requests.refused, requests.refused_by_fault, requests.owed()), (4, 4, 0));
 }
 
 #[test]
@@ -380,8 +382,12 @@ fn faults_of_connections_end_all_their_streams() {
         let stats = server.shared.stats();
         let kind: FaultKind = kind.parse().expect("a kind");
         let count = injected(&stats)[kind as usize];
-        assert_eq!((count, stats.requests, stats.abandoned), (1, 2, 1), "{kind:?}");
-        assert_eq!(stats.owed, 0);
+        assert_eq!(
+            (count, stats.requests.received, stats.requests.abandoned),
+            (1, 2, 1),
+            "{kind:?}"
+        );
+        assert_eq!(stats.requests.owed(), 0);
     };
     check("reset", &[], Some(Close::Reset));
     check("close", &[], Some(Close::Graceful));
@@ -399,8 +405,11 @@ fn a_black_hole_swallows_the_streams_of_its_connection() {
     let arrivals = vec![(2, first), (3, wire.take()), (9, FakeEvent::Closed)];
     let server = run_wire(Behaviour::default(), arrivals);
     check_frames(&server, &["1 200", "1 data 14 end"]);
-    let stats = server.shared.stats();
-    assert_eq!((stats.requests, stats.blackholed, stats.abandoned, stats.owed), (3, 1, 1, 0));
+    let requests = server.shared.stats().requests;
+    assert_eq!(
+        (requests.received, requests.blackholed, requests.abandoned, requests.owed()),
+        (3, 1, 1, 0)
+    );
     assert_eq!(server.backend.done.last().map(|done| done.0), Some(Nanos(9)));
 }
 
@@ -412,8 +421,8 @@ fn garbage_follows_the_response() {
     let bytes: Vec<u8> =
         server.backend.bytes.iter().flat_map(|(.., bytes)| bytes.clone()).collect();
     assert!(bytes.ends_with(b"xx\0garbage\r\n\xff\xfe\xfd\xfc\r\n"));
-    let stats = server.shared.stats();
-    assert_eq!((stats.requests, stats.answered, stats.garbage), (1, 1, 1));
+    let requests = server.shared.stats().requests;
+    assert_eq!((requests.received, requests.answered, requests.garbage), (1, 1, 1));
 }
 
 #[test]
@@ -430,8 +439,11 @@ fn bodies_wait_for_the_windows_of_the_client() {
     let server = run_wire(Behaviour::default(), arrivals);
     let expected = ["1 200", "3 200", "1 data 10", "3 data 10", "1 data 8", "1 data 7 end"];
     check_frames(&server, &expected);
-    let stats = server.shared.stats();
-    assert_eq!((stats.requests, stats.answered, stats.abandoned, stats.owed), (2, 1, 1, 0));
+    let requests = server.shared.stats().requests;
+    assert_eq!(
+        (requests.received, requests.answered, requests.abandoned, requests.owed()),
+        (2, 1, 1, 0)
+    );
 }
 
 #[test]
@@ -455,7 +467,7 @@ fn large_bodies_share_the_window_of_the_connection() {
     assert_eq!(one + three, 65_535);
     assert!(one.abs_diff(three) <= 16_384, "{one} and {three}");
     assert_eq!((sum(3, "1"), sum(3, "3")), (204_800, 204_800));
-    assert_eq!(server.shared.stats().answered, 2);
+    assert_eq!(server.shared.stats().requests.answered, 2);
 }
 
 #[test]
@@ -471,7 +483,7 @@ fn uploads_get_their_windows_back() {
     let count = |text: &str| texts.iter().filter(|other| *other == text).count();
     assert_eq!((count("1 window 500"), count("0 window 33000")), (80, 1), "{texts:?}");
     assert_eq!((texts[0].as_str(), count("1 data 14 end")), ("settings", 1));
-    assert_eq!(server.shared.stats().requests, 1);
+    assert_eq!(server.shared.stats().requests.received, 1);
 }
 
 #[test]
@@ -526,7 +538,7 @@ fn a_dripped_body_leaves_in_frames() {
     let seen: Vec<_> = frames.map(|frame| (frame.at, frame.text)).collect();
     let expected = [(1000, "3 data 4"), (1100, "3 data 5"), (1200, "3 data 5 end")];
     assert_eq!(seen, expected.map(|(at, text)| (at, text.to_owned())));
-    assert_eq!(server.shared.stats().answered, 2);
+    assert_eq!(server.shared.stats().requests.answered, 2);
 }
 
 #[test]
@@ -580,8 +592,8 @@ fn invalid_frames_end_their_connection_only() {
         frames(&server, 1).last().map(|frame| frame.text.clone()),
         Some("1 data 14 end".into())
     );
-    let stats = server.shared.stats();
-    assert_eq!((stats.bad_requests, stats.answered), (1, 1));
+    let requests = server.shared.stats().requests;
+    assert_eq!((requests.bad, requests.answered), (1, 1));
 }
 
 #[test]

@@ -30,7 +30,10 @@ fn sent(behaviour: Behaviour, requests: &[&str]) -> String {
         }
     });
     let stats = server.shared.stats();
-    assert_eq!((stats.requests, stats.answered), (requests.len() as u64, stats.requests));
+    assert_eq!(
+        (stats.requests.received, stats.requests.answered),
+        (requests.len() as u64, stats.requests.received)
+    );
     server.backend.sent(0)
 }
 
@@ -101,7 +104,10 @@ fn bodies_are_whole_over_http2_with_small_windows() {
         assert!(data("1") == body.as_bytes(), "{drip:?}: {} bytes", data("1").len());
         assert_eq!(data("3"), [b'x'; 14]);
         let stats = server.shared.stats();
-        assert_eq!((stats.requests, stats.answered, stats.routes[0].requests), (2, 2, 1));
+        assert_eq!(
+            (stats.requests.received, stats.requests.answered, stats.routes[0].requests),
+            (2, 2, 1)
+        );
     }
 }
 
@@ -223,5 +229,5 @@ fn faults_strike_responses_of_routes_too() {
     });
     let sent = server.backend.sent(0);
     assert_eq!(sent.split_once("\r\n\r\n").map(|(_, body)| body), Some(&*text(50)));
-    assert_eq!(server.shared.stats().partial, 1);
+    assert_eq!(server.shared.stats().requests.partial, 1);
 }

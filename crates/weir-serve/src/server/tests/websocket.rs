@@ -93,9 +93,15 @@ fn a_message_is_echoed_after_the_delay() {
     let expected = [(15, "one"), (17, "two"), (30, "close 1000"), (30, "Graceful")];
     assert_eq!(seen(&server), texts(&expected));
     let stats = server.shared.stats();
-    assert_eq!((stats.requests, stats.answered, stats.owed), (2, 2, 0));
-    assert_eq!((stats.websockets, stats.ws_messages, stats.ws_echoes), (1, 2, 2));
-    assert_eq!((stats.ws_closed_1000, stats.websockets_open), (1, 0));
+    assert_eq!(
+        (stats.requests.received, stats.requests.answered, stats.requests.owed()),
+        (2, 2, 0)
+    );
+    assert_eq!(
+        (stats.websockets.opened, stats.websockets.messages, stats.websockets.echoes),
+        (1, 2, 2)
+    );
+    assert_eq!((stats.websockets.closed_1000, stats.websockets.open()), (1, 0));
 }
 
 #[test]
@@ -142,7 +148,7 @@ fn messages_are_pushed_at_their_times() {
     let expected = [pushed(1, 6), (7, "hi".to_owned()), pushed(2, 8), pushed(3, 10)];
     assert_eq!(seen(&server), expected);
     let stats = server.shared.stats();
-    assert_eq!((stats.ws_pushed, stats.ws_echoes, stats.events), (3, 1, 0));
+    assert_eq!((stats.websockets.pushed, stats.websockets.echoes, stats.events.sent), (3, 1, 0));
 }
 
 #[test]
@@ -156,7 +162,7 @@ fn pushed_messages_stall_and_are_cut() {
     };
     let server = serve(with(|p| p.events = Some(events)), &[]);
     assert_eq!(seen(&server), texts(&[(1, "x"), (13, "x"), (13, "Graceful")]));
-    assert_eq!(server.shared.stats().ws_unclosed, 1);
+    assert_eq!(server.shared.stats().websockets.unclosed, 1);
 }
 
 #[test]
@@ -166,11 +172,11 @@ fn a_connection_ends_after_its_last_message() {
     let server = serve(behaviour.clone(), &list);
     let expected = [(10, "a"), (10, "a"), (10, "close 1000"), (20, "Graceful")];
     assert_eq!(seen(&server), texts(&expected));
-    assert_eq!(server.shared.stats().requests, 2);
+    assert_eq!(server.shared.stats().requests.received, 2);
     // A client that does not answer is left after a second.
     let server = serve(behaviour, &list[..1]);
     assert_eq!(seen(&server).last(), Some(&(1_010, "Graceful".to_owned())));
-    assert_eq!(server.shared.stats().ws_unclosed, 1);
+    assert_eq!(server.shared.stats().websockets.unclosed, 1);
 }
 
 #[test]
@@ -179,7 +185,7 @@ fn idle_connections_get_a_close_frame() {
     let server = serve(behaviour, &[(20, message("a")), (80, close(CloseCode::GOING_AWAY))]);
     let expected = [(20, "a"), (70, "close 1001"), (80, "Graceful")];
     assert_eq!(seen(&server), texts(&expected));
-    assert_eq!(server.shared.stats().ws_closed_1001, 1);
+    assert_eq!(server.shared.stats().websockets.closed_1001, 1);
 }
 
 #[test]
@@ -193,7 +199,10 @@ fn pings_are_sent_and_answered() {
         [(11, "ping"), (15, "pong x"), (21, "ping"), (25, "close 4000"), (25, "Graceful")];
     assert_eq!(seen(&server), texts(&expected));
     let stats = server.shared.stats();
-    assert_eq!((stats.ws_pings, stats.ws_pongs, stats.ws_closed_other), (2, 1, 1));
+    assert_eq!(
+        (stats.websockets.pings, stats.websockets.pongs, stats.websockets.closed_other),
+        (2, 1, 1)
+    );
 }
 
 #[test]
@@ -203,7 +212,7 @@ fn faults_strike_messages() {
         let server = serve(behaviour, &[(10, message("one")), (20, message("two"))]);
         assert_eq!(seen(&server), texts(expected), "{fault}");
         let stats = server.shared.stats();
-        assert_eq!((stats.requests, stats.owed), (2, 0), "{stats:?}");
+        assert_eq!((stats.requests.received, stats.requests.owed()), (2, 0), "{stats:?}");
         assert_eq!(injected(&stats).iter().sum::<u64>(), 1, "{stats:?}");
     };
     check("reset:1/2", &[(10, "one"), (20, "Reset")]);
@@ -218,7 +227,7 @@ fn what_is_no_frame_ends_the_connection() {
     let server = serve(Behaviour::default(), &[(10, b"\x81\x02hi".to_vec())]);
     assert_eq!(seen(&server), texts(&[(10, "close 1002"), (10, "Graceful")]));
     let stats = server.shared.stats();
-    assert_eq!((stats.bad_requests, stats.requests, stats.ws_unclosed), (1, 0, 1));
+    assert_eq!((stats.requests.bad, stats.requests.received, stats.websockets.unclosed), (1, 0, 1));
 }
 
 #[test]
@@ -240,7 +249,8 @@ fn a_route_has_its_delay_and_may_refuse() {
         received(fake, 2, 0, &UPGRADE.replace("/chat", "/closed"));
     });
     assert!(server.backend.sent(0).starts_with("HTTP/1.1 403"), "{}", server.backend.sent(0));
-    assert_eq!((server.shared.stats().websockets, server.shared.stats().requests), (0, 1));
+    let stats = server.shared.stats();
+    assert_eq!((stats.websockets.opened, stats.requests.received), (0, 1));
 }
 
 #[test]
@@ -259,7 +269,7 @@ fn other_requests_are_no_upgrades() {
             received(fake, 2, 0, &UPGRADE.replacen(part, other, 1));
         });
         assert!(server.backend.sent(0).contains(" 200 OK"), "{other}: {}", server.backend.sent(0));
-        assert_eq!(server.shared.stats().websockets, 0);
+        assert_eq!(server.shared.stats().websockets.opened, 0);
     }
 }
 

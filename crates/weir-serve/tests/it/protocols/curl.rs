@@ -54,7 +54,10 @@ fn prior_knowledge_in_the_clear() {
             assert_eq!(curl(&words, b""), Ok("200 2 0 0".to_owned()));
             assert_eq!(curl(&["--http1.1", &clear("/")], b""), Ok("200 1.1 14 0".to_owned()));
         },
-        |stats| assert_eq!((stats.requests, stats.answered, stats.bad_requests), (5, 5, 0)),
+        |stats| {
+            let requests = stats.requests;
+            assert_eq!((requests.received, requests.answered, requests.bad), (5, 5, 0));
+        },
     );
 }
 
@@ -84,8 +87,8 @@ fn alpn_chooses_the_protocol_of_tls() {
                 assert_eq!(curl(&words, &body), Ok(format!("200 {spoken} 1 1000000")));
             },
             |stats| {
-                assert_eq!((stats.requests, stats.answered), (2, 2));
-                assert_eq!((stats.tls_handshakes, stats.tls_failures), (2, 0));
+                assert_eq!((stats.requests.received, stats.requests.answered), (2, 2));
+                assert_eq!((stats.tls.handshakes, stats.tls.failures), (2, 0));
             },
         );
     }
@@ -96,11 +99,11 @@ fn alpn_chooses_the_protocol_of_tls() {
             let error = curl(&[&url("https", address, "/")], b"").expect_err("it is not trusted");
             assert!(error.contains("SSL") || error.contains("certificate"), "{error}");
             // Its alert may still be on the way.
-            while handle.stats().tls_failures == 0 {
+            while handle.stats().tls.failures == 0 {
                 std::thread::yield_now();
             }
         },
-        |stats| assert_eq!((stats.requests, stats.tls_failures), (0, 1)),
+        |stats| assert_eq!((stats.requests.received, stats.tls.failures), (0, 1)),
     );
     std::fs::remove_file(file).expect("it is there");
 }
@@ -165,7 +168,7 @@ fn bodies_of_routes_are_decoded_by_curl() {
                     }
                 }
             },
-            |stats| assert_eq!((stats.requests, stats.answered), (20, 20)),
+            |stats| assert_eq!((stats.requests.received, stats.requests.answered), (20, 20)),
         );
     }
     std::fs::remove_file(file).expect("it is there");
@@ -196,8 +199,11 @@ fn curl_reads_streams_of_events() {
                     curl(&words, b"").expect_err("the stream ends early");
                 },
                 |stats| {
-                    assert_eq!((stats.requests, stats.answered, stats.partial), (2, 1, 1));
-                    let counts = (stats.event_streams, stats.events, stats.event_streams_cut);
+                    assert_eq!(
+                        (stats.requests.received, stats.requests.answered, stats.requests.partial),
+                        (2, 1, 1)
+                    );
+                    let counts = (stats.events.streams, stats.events.sent, stats.events.cut);
                     assert_eq!(counts, (2, 140, 1));
                 },
             );

@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, HandshakeKind, RootCertStore, StreamOwned, version};
 use weir_http::StreamEventKind;
 use weir_http::h2::H2Options;
-use weir_serve::{HttpVersion, Identity, TlsConfig, TlsOptions, TlsVersion};
+use weir_serve::{HttpVersion, Identity, Stats, TlsConfig, TlsOptions, TlsVersion};
 
 use crate::protocols::client::{Connection, check, connect, get, read};
 
@@ -92,8 +92,11 @@ fn every_name_of_the_own_certificate_is_valid() {
             }
         },
         |stats| {
-            assert_eq!((stats.tls_handshakes, stats.tls_resumed, stats.tls_failures), (3, 0, 0));
-            assert_eq!((stats.accepted, stats.requests, stats.answered), (3, 3, 3));
+            assert_eq!((stats.tls.handshakes, stats.tls.resumed, stats.tls.failures), (3, 0, 0));
+            assert_eq!(
+                (stats.accepted, stats.requests.received, stats.requests.answered),
+                (3, 3, 3)
+            );
         },
     );
 }
@@ -122,7 +125,7 @@ fn pipelined_requests_of_one_record_and_large_responses_pass() {
             stream.write_all(&vec![b'y'; 3_000_000]).expect("the server reads");
             assert_eq!(response(&mut stream), (200, 14));
         },
-        |stats| assert_eq!((stats.requests, stats.answered), (505, 505)),
+        |stats| assert_eq!((stats.requests.received, stats.requests.answered), (505, 505)),
     );
 }
 
@@ -154,7 +157,10 @@ fn closes_are_announced_by_both_sides() {
                 assert_eq!(read(&mut stream, &mut [0]).map_err(|error| error.kind()), Ok(0));
             }
         },
-        |stats| assert_eq!((stats.requests, stats.answered, stats.tls_failures), (3, 3, 0)),
+        |stats| {
+            let Stats { requests, tls, .. } = stats;
+            assert_eq!((requests.received, requests.answered, tls.failures), (3, 3, 0));
+        },
     );
 }
 
@@ -171,13 +177,13 @@ fn alpn_h2_carries_streams() {
             let (_, ends) = connection.load(&vec![get("/?size=10k"); 500]);
             assert_eq!(ends, [StreamEventKind::Response { status: 200 }; 500]);
         },
-        |stats| assert_eq!((stats.requests, stats.answered), (500, 500)),
+        |stats| assert_eq!((stats.requests.received, stats.requests.answered), (500, 500)),
     );
 }
 
 /// Waits until the server has counted `count` failures of TLS, and returns their reasons.
 fn failures(handle: &weir_serve::Handle, count: u64) -> String {
-    while handle.stats().tls_failures < count {
+    while handle.stats().tls.failures < count {
         std::thread::yield_now();
     }
     handle.tls_errors(0).join("; ")
@@ -206,7 +212,10 @@ fn a_protocol_that_alpn_did_not_choose_ends_the_connection() {
             stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").expect("the server reads");
             assert!(failures(handle, 2).contains("without ALPN h2"));
         },
-        |stats| assert_eq!((stats.requests, stats.bad_requests, stats.tls_handshakes), (0, 0, 2)),
+        |stats| {
+            let Stats { requests, tls, .. } = stats;
+            assert_eq!((requests.received, requests.bad, tls.handshakes), (0, 0, 2));
+        },
     );
     check(
         Some(&tls),
@@ -214,9 +223,9 @@ fn a_protocol_that_alpn_did_not_choose_ends_the_connection() {
         |handle, address| {
             let error = refusal(open(address, &client, "localhost"));
             assert!(error.contains("NoApplicationProtocol"), "{error}");
-            assert_eq!(handle.stats().tls_handshakes, 0);
+            assert_eq!(handle.stats().tls.handshakes, 0);
         },
-        |stats| assert_eq!(stats.tls_failures, 1),
+        |stats| assert_eq!(stats.tls.failures, 1),
     );
 }
 
@@ -254,7 +263,10 @@ fn bad_bytes_end_their_connection_only() {
             good.write_all(GET.as_bytes()).expect("the server reads");
             assert_eq!(response(&mut good), (200, 14));
         },
-        |stats| assert_eq!((stats.tls_failures, stats.requests, stats.answered), (3, 3, 3)),
+        |stats| {
+            let Stats { requests, tls, .. } = stats;
+            assert_eq!((tls.failures, requests.received, requests.answered), (3, 3, 3));
+        },
     );
 }
 
@@ -275,7 +287,7 @@ fn a_client_that_sends_on_after_its_failure_reads_the_alert() {
             plain.read_to_end(&mut alert).expect("the connection is closed in order");
             assert_eq!(alert, [21, 3, 3, 0, 2, 2, 50]);
         },
-        |stats| assert_eq!((stats.tls_failures, stats.requests), (1, 0)),
+        |stats| assert_eq!((stats.tls.failures, stats.requests.received), (1, 0)),
     );
 }
 
@@ -316,7 +328,10 @@ fn a_client_certificate_may_be_required() {
             refusal(open(address, &client(&pem, &[], Some(own(&other))), "localhost"));
             failures(handle, 2);
         },
-        |stats| assert_eq!((stats.requests, stats.tls_handshakes, stats.tls_failures), (1, 1, 2)),
+        |stats| {
+            let Stats { requests, tls, .. } = stats;
+            assert_eq!((requests.received, tls.handshakes, tls.failures), (1, 1, 2));
+        },
     );
 }
 
@@ -351,9 +366,9 @@ fn versions_and_resumption_are_as_the_options_say() {
                     }
                 },
                 |stats| {
-                    assert_eq!(stats.tls_handshakes, 2);
-                    assert!(stats.tls_resumed >= u64::from(resumes), "{stats:?}");
-                    assert!(resumes || stats.tls_resumed == 0, "{stats:?}");
+                    assert_eq!(stats.tls.handshakes, 2);
+                    assert!(stats.tls.resumed >= u64::from(resumes), "{stats:?}");
+                    assert!(resumes || stats.tls.resumed == 0, "{stats:?}");
                 },
             );
         }

@@ -83,9 +83,9 @@ fn check(args: &SearchArgs, run: &LoadArgs, replay: &ReplayArgs) -> Result<()> {
         );
     }
     let slow_ns = args.objective.slow_ns().unwrap_or(0);
-    if slow_ns >= run.timeout {
+    if slow_ns >= run.timeouts.timeout {
         let limit = units::exact_duration(slow_ns);
-        let timeout = units::exact_duration(run.timeout);
+        let timeout = units::exact_duration(run.timeouts.timeout);
         bail!(
             "the objective allows {limit}, and requests time out after {timeout}: raise --timeout"
         );

@@ -77,22 +77,20 @@ pub(super) fn percentiles(view: &View, columns: u16) -> Vec<Line<'static>> {
 /// Messages within responses, if there are some: their number, and percentiles of the times to the
 /// first and between two.
 pub(super) fn messages(view: &View, columns: u16) -> Vec<Line<'static>> {
-    let frame = &view.state.frames.latest;
-    if frame.messages == 0 {
+    let messages = &view.state.frames.latest.messages;
+    if messages.received == 0 {
         return Vec::new();
     }
     let figure = |name: &str, times: &SparseHistogram, p: f64| {
         let time = times.percentile(p).map_or("-".to_owned(), units::duration);
         Span::raw(format!("{name} p{p} {}", view.glyphs.text(&time)))
     };
-    let first = &frame.first_message;
-    let gap = &frame.message_gap;
     let figures = vec![
-        Span::raw(units::count(frame.messages)),
-        figure("first", first, 50.0),
-        figure("gap", gap, 50.0),
-        figure("first", first, 99.0),
-        figure("gap", gap, 99.0),
+        Span::raw(units::count(messages.received)),
+        figure("first", &messages.first, 50.0),
+        figure("gap", &messages.gap, 50.0),
+        figure("first", &messages.first, 99.0),
+        figure("gap", &messages.gap, 99.0),
     ];
     vec![row("Messages", figures, columns)]
 }
@@ -163,7 +161,7 @@ pub(super) fn send_lag(view: &View, columns: u16) -> Line<'static> {
     };
     let figures = vec![
         figure("p99 of last 1 s", frames.send_lag_p99_ns()),
-        figure("of run", frames.latest.send_lag.percentile(99.0)),
+        figure("of run", frames.latest.lags.send_lag.percentile(99.0)),
     ];
     row("Send lag", figures, columns)
 }
@@ -194,8 +192,9 @@ pub(super) fn client(view: &View, columns: u16) -> Line<'static> {
 /// The requests without success.
 pub(super) fn failures(state: &State, columns: u16) -> Line<'static> {
     let frame = &state.frames.latest;
-    let errors = frame.errors.saturating_sub(frame.bad + frame.timed_out);
-    let counts = |bad| [(bad, frame.bad), ("errors", errors), ("timed out", frame.timed_out)];
+    let ended = &frame.ended;
+    let errors = ended.transport_errors();
+    let counts = |bad| [(bad, ended.bad), ("errors", errors), ("timed out", ended.timed_out)];
     let figures = |counts: &[(&str, u64)]| -> Vec<Span<'static>> {
         let spans = counts.iter().map(|(name, count)| {
             let style = if *count > 0 { Style::new().fg(Color::Red) } else { Style::new() };

@@ -135,7 +135,7 @@ fn a_bus_without_room_for_results_is_named_before_the_load() {
     let output = start(&directory, &words, Some(&server.url())).wait();
     assert_eq!(output.code(), 2, "{output:?}");
     assert!(output.stderr.contains("no room for the results of 3 agents"), "{output:?}");
-    assert_eq!(server.stop().requests, 0);
+    assert_eq!(server.stop().requests.received, 0);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_bus_that_dies_ends_the_run_with_what_was_heard() {
     assert!(output.stderr.contains("the bus is not reached any more"), "{output:?}");
     assert!(output.stderr.contains("agent gen-2 was not heard any more"), "{output:?}");
     // The load of 12,000 requests has ended with the lease.
-    assert!(server.stop().requests < 5_000);
+    assert!(server.stop().requests.received < 5_000);
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn an_agent_of_another_version_is_refused_by_name() {
     serving.join().expect("the agent ends").expect("it has its name alone");
     assert_eq!(output.code(), 1, "{output:?}");
     assert!(output.stderr.contains("agent gen-1 is weir 0.0.1"), "{output:?}");
-    assert_eq!(server.stop().requests, 0);
+    assert_eq!(server.stop().requests.received, 0);
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn without_all_agents_nothing_is_sent() {
     assert_eq!(output.code(), 1, "{output:?}");
     let text = "not started, and nothing was sent: 1 of 2 agents are there (gen-1)";
     assert!(output.stderr.contains(text), "{output:?}");
-    assert_eq!(server.stop().requests, 0);
+    assert_eq!(server.stop().requests.received, 0);
 }
 
 /// The agents carry on without a coordinator for the time of their lease, which is longer than this

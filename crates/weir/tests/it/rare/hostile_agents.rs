@@ -211,7 +211,8 @@ impl Liar {
 
     /// Sends 300 MB of messages of all kinds, among them progress with impossible numbers.
     fn flood(&self, run: &str) {
-        let frame = json!({ "run": run, "news": { "Frame": { "completed": u64::MAX } } });
+        let frame = json!({ "ended": { "completed": u64::MAX } });
+        let frame = json!({ "run": run, "news": { "Frame": frame } });
         let frame = json!({ "incarnation": INCARNATION, "message": frame }).to_string();
         for number in 0..1_000 {
             let text = format!("[{}]", "0,".repeat(150_000));

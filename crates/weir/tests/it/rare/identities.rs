@@ -48,7 +48,7 @@ fn identities_carry_out_a_run_and_a_viewer_sees_the_agents() {
     let run = Process::start(&mut fleet.weir(&words, &fleet.identity("coordinator"))).wait();
     assert_eq!(run.code(), 0, "{run:?}");
     assert!(run.stdout.contains("2 agents with one clock"), "{run:?}");
-    assert!(server.stop().requests > 200);
+    assert!(server.stop().requests.received > 200);
     drop(agents);
 }
 

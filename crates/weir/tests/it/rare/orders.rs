@@ -144,7 +144,7 @@ fn an_agent_takes_an_order_of_its_coordinators_once_and_no_other() {
     for repeated in [&good, &signed("good")] {
         assert!(forger.answer(repeated).contains("takes each once"));
     }
-    assert_eq!(server.stop().requests, 0);
+    assert_eq!(server.stop().requests.received, 0);
 }
 
 #[test]
@@ -169,5 +169,5 @@ fn a_signed_order_brings_no_script_and_no_rules_of_wrk() {
     let order = own.sign(&forger.agent, forger.order("wrk"), now).expect("a signature");
     let answer = forger.answer(&order);
     assert!(answer.contains("wrk and wrk2 have no agents"), "{answer}");
-    assert_eq!(server.stop().requests, 0);
+    assert_eq!(server.stop().requests.received, 0);
 }

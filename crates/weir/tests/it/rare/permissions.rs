@@ -80,7 +80,7 @@ fn a_target_that_no_agent_allows_gets_nothing() {
     let allowed = bus.run("1", &["-n5", "-c1", &name]);
     assert_eq!(allowed.code(), 0, "{allowed:?}");
     drop(agent);
-    assert_eq!(server.stop().requests, 5);
+    assert_eq!(server.stop().requests.received, 5);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_load_larger_than_an_agent_permits_does_not_begin() {
     let time = "--max-duration 2s";
     bus.refused(time, &["-d5s", &url], "--max-duration");
     bus.refused(time, &["-n5", &url], "no longest time");
-    assert_eq!(server.stop().requests, 0);
+    assert_eq!(server.stop().requests.received, 0);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn an_agent_s_machine_is_not_used_without_a_permission() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         bus.refused("--permit env:HOME,file:/etc/hosts", &words, reason);
     }
-    assert_eq!(server.stop().requests, 0);
+    assert_eq!(server.stop().requests.received, 0);
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Served {
 
     /// Number of requests until now.
     pub(crate) fn requests(&self) -> u64 {
-        self.0.stats().requests
+        self.0.stats().requests.received
     }
 
     /// Counters until now.
