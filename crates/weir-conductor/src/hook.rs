@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use weir_machine::sys::{self, unblock_in};
 use weir_result::study::HookRun;
-use weir_sys::unblock_in;
 
 /// Greatest length of the output that is kept, in bytes: its end.
 const OUTPUT_MAX: u64 = 16 << 10;
@@ -60,7 +60,7 @@ pub(crate) fn run(
 
 /// Ends the command and its children.
 fn end(child: &mut Child) -> io::Result<Option<i32>> {
-    let _gone = weir_sys::kill_group(child.id());
+    let _gone = sys::kill_group(child.id());
     let _gone = child.kill();
     child.wait().map(|status| status.code())
 }

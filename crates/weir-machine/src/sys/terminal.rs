@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use crate::errno::check;
+use super::errno::check;
 
 /// Returns the width in columns of the terminal on standard output or, failing that, on standard
 /// error; `None` if neither is a terminal.

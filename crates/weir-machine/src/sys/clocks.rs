@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::errno::check;
+use super::errno::check;
 
 /// Returns the time on `CLOCK_MONOTONIC`, which all processes of this machine share.
 #[inline]

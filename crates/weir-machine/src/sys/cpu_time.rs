@@ -4,7 +4,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-use crate::errno::check;
+use super::errno::check;
 
 /// CPU time used. The sum is exact; many kernels sample its division.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

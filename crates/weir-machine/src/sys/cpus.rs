@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 
-use crate::errno::check;
+use super::errno::check;
 
 /// Binds the calling thread to one processor (sched_setaffinity(2)).
 ///

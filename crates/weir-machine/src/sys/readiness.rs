@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-use crate::errno::check;
+use super::errno::check;
 
 /// Waits until at least one of the sources can be read, or for `timeout`; without one, forever.
 /// Returns for each source if it can be read, or has failed so that a read returns the error. A

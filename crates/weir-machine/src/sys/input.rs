@@ -8,8 +8,8 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::errno::check;
-use crate::readiness::await_readable;
+use super::errno::check;
+use super::readiness::await_readable;
 
 /// Longest wait for a writer to open a pipe.
 const WRITER_LIMIT: Duration = Duration::from_secs(5);

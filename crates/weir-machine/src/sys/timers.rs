@@ -3,7 +3,7 @@
 use std::io;
 use std::ptr;
 
-use crate::errno::check;
+use super::errno::check;
 
 /// Sets the longest delay of the calling thread's timers, in nanoseconds
 /// (PR_SET_TIMERSLACK(2const)). The default of 50 µs delays sends far too much; 1 ns is the

@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 
 use libc::c_uint;
 
-use crate::errno::check;
+use super::errno::check;
 
 /// Limits on open descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::errno::check;
+use super::errno::check;
 
 /// Nice value of threads that run beside the load.
 const NICENESS: i32 = 10;

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::thread::{Builder, JoinHandle};
 
-use crate::errno::check;
+use super::errno::check;
 
 /// Bytes read at one time.
 const READ_BYTES: usize = 16 * 1024;

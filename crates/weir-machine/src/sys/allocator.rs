@@ -5,7 +5,7 @@ use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::errno::check;
+use super::errno::check;
 
 /// The system's allocator, which notes that it had no memory: the standard library aborts then, and
 /// [`end_without_memory`] tells that from other aborts.

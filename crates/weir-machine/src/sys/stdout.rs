@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use crate::errno::check;
+use super::errno::check;
 
 /// Standard output, unbuffered. The standard library's reports success if the descriptor is closed.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::errno::check;
+use super::errno::check;
 
 /// Sends this process the signal of Ctrl-C (kill(2)), as a terminal in raw mode does not.
 ///

@@ -1,8 +1,8 @@
 //! System calls that the standard library lacks, other than those on sockets, as safe functions.
 //!
-//! It imports no crate of ours, keeps no state of a run and decides nothing. `unsafe` is here, in
-//! weir-io, which has the sockets, and in the Lua bindings. What the kernel tells in files is read
-//! by weir-machine. On the border to weir-io:
+//! They keep no state of a run and decide nothing. `unsafe` is here, in weir-io, which has the
+//! sockets, and in the Lua bindings. What the kernel tells in files is read beside this module. On
+//! the border to weir-io:
 //!
 //! * The table of descriptors of a thread is here: the engine and the server choose which threads
 //!   have one, before an I/O engine is opened in them.
