@@ -44,9 +44,9 @@ const BANS: [Ban; 23] = [
     ),
     // It belongs to no program: it neither reads a command line, nor prints, nor ends the process.
     ("weir-runner", &["clap", "tokio", "mio"], PROCESS),
-    // It runs the commands of hooks, and leaves files and the screen to its caller.
-    ("weir-conductor", &["clap", "tokio", "mio"], PROCESS),
     ("weir-study", SYSTEM_AND_CHANCE, WORLD),
+    // It runs the commands of hooks, and leaves files and the screen to its caller.
+    ("weir-study/src/conductor", &[], PROCESS),
     ("weir-engine", &["clap", "jiff", "tokio", "mio"], CLOCKS_AND_PRINTING),
     ("weir-http", SYSTEM_AND_CHANCE, WORLD),
     // It alone has an asynchronous runtime, for its bus.

@@ -2,7 +2,6 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use weir_conductor::{Conductor, Keeper, Variant};
 use weir_engine::{Control, Job, run_on};
 use weir_http::Prepared;
 use weir_io::Endpoint;
@@ -15,6 +14,7 @@ use weir_runner::{
 };
 use weir_sim::{Law, Seed, Server, Sim, Workers, World};
 use weir_study::search::quick;
+use weir_study::{Conductor, Keeper, Variant};
 
 /// Service time of a server, by the path of its URL: `/200us`.
 fn service_ns(url: &str) -> u64 {

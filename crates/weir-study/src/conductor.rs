@@ -1,16 +1,26 @@
-//! The trials of a study, made with a runner.
+//! The trials of a study, made with a [`Runner`], hooks around each, and waits until the machine
+//! and the target have recovered. The study's order and its result are in the rooms beside it;
+//! files, the screen and the history belong to the caller, a [`Keeper`].
+
+mod variant;
+
+mod estimate;
+mod hook;
+mod settle;
+
+pub use estimate::of_study as estimate;
+pub use variant::{Variant, redacted};
 
 use std::time::{Duration, Instant};
 
 use weir_result::study::{Design, HookRun, Hooks, Settling};
 use weir_result::{Arrivals, Document, DueTimes, Load, Study, Warmup};
 use weir_runner::{Interrupts, Observer, RawOutput, RawTrial, RunSpec, Runner, StudyProgress, now};
-use weir_study::search::{TrialPlan, next_plan};
-use weir_study::{HookKind, TrialRunner, Upcoming, trials_planned};
 use weir_text::units;
 
-use crate::variant::{Variant, redacted};
-use crate::{estimate, hook, settle};
+use crate::conduct::{HookKind, TrialRunner};
+use crate::designs::{Upcoming, trials_planned};
+use crate::search::{TrialPlan, next_plan};
 
 /// Time that a server has to come up after a hook, unless the specification sets another.
 const RESTART_NS: u64 = 10_000_000_000;

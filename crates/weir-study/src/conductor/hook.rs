@@ -22,7 +22,7 @@ const EVERY: Duration = Duration::from_millis(10);
 ///
 /// # Errors
 /// When the shell cannot be started.
-pub(crate) fn run(
+pub(super) fn run(
     command: &str,
     variables: &[(&str, String)],
     timeout: Duration,

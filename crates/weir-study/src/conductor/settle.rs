@@ -25,7 +25,7 @@ const DEFAULT_PORTS: u64 = 28_232;
 
 /// Waits after a trial of `spec`. `idle_ns` is the idle latency before the first trial, if it is
 /// known.
-pub(crate) fn settle(
+pub(super) fn settle(
     runner: &dyn Runner,
     spec: &RunSpec,
     idle_ns: Option<u64>,

@@ -2,17 +2,17 @@
 
 use weir_result::Study;
 use weir_result::study::Design;
-use weir_study::trials_planned;
 use weir_text::units;
 
-use crate::variant::Variant;
+use super::variant::Variant;
+use crate::designs::trials_planned;
 
 /// Time of a trial beside warm-up and window, in nanoseconds: the checks before the load, the
 /// drain, the wait after it.
 const AROUND_NS: u64 = 1_500_000_000;
 
 /// Returns the time of one trial, on average over all cells; `None` if a run has no duration.
-pub(crate) fn of_trial_ns(study: &Study, variants: &[Variant]) -> Option<u64> {
+pub(super) fn of_trial_ns(study: &Study, variants: &[Variant]) -> Option<u64> {
     if let Design::Search { effort, .. } = &study.design {
         return Some(((effort.final_s + effort.warmup_s) * 1e9) as u64 + AROUND_NS);
     }
@@ -44,7 +44,7 @@ pub fn of_study(study: &Study, variants: &[Variant]) -> String {
 }
 
 /// Formats `about 2 min`.
-pub(crate) fn about(ns: u64) -> String {
+pub(super) fn about(ns: u64) -> String {
     format!("about {}", minutes(ns))
 }
 
