@@ -35,7 +35,7 @@ const WORLD: &[&str] =
     &["Instant::now", "SystemTime", "std::net", "std::thread", "std::fs", "println!", "eprintln!"];
 
 /// Bans by crate and room. Crates without one are the program's and its tools'.
-const BANS: [Ban; 23] = [
+const BANS: [Ban; 22] = [
     // It looks at the machine and changes nothing: it starts no program and writes no file.
     (
         "weir-doctor",
@@ -72,7 +72,6 @@ const BANS: [Ban; 23] = [
     ("weir-script", SYSTEM, &["Instant::now"]),
     ("weir-tls", SYSTEM, CLOCKS),
     ("weir-stats", SYSTEM_AND_CHANCE, WORLD),
-    ("weir-histogram", SYSTEM_AND_CHANCE, WORLD),
     ("weir-result", SYSTEM, MACHINE),
     // Words for people: every crate may use them.
     ("weir-text", SYSTEM_AND_CHANCE, WORLD),

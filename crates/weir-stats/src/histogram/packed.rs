@@ -3,8 +3,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::encoding;
-use crate::{Exact, Histogram, SparseHistogram};
+use super::{Exact, Histogram, SparseHistogram, encoding};
 
 /// A histogram with its exact figures, as in slices and the series.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -78,7 +77,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{HIGHEST_NS, Tally};
+    use crate::histogram::{HIGHEST_NS, Tally};
 
     proptest! {
         #[test]

@@ -5,7 +5,7 @@
 //! beside the buckets.
 //!
 //! ```
-//! use weir_histogram::{Histogram, Tally};
+//! use weir_stats::histogram::{Histogram, Tally};
 //!
 //! let mut worker = Tally::new();
 //! (1..=1_000).for_each(|ms| worker.record(ms * 1_000_000));
@@ -15,8 +15,6 @@
 //! let p99 = all.percentile(99.0).expect("there are values");
 //! assert!((990_000_000..=991_000_000).contains(&p99));
 //! ```
-
-#![forbid(unsafe_code)]
 
 mod buckets;
 mod counts;
@@ -31,7 +29,8 @@ pub use buckets::{BUCKETS, HIGHEST_NS, bucket_of, highest_in, lowest_in, middle_
 use counts::BucketCounts;
 pub use packed::{PackedHistogram, decode};
 use serde::{Deserialize, Serialize};
-use weir_stats::rank_of;
+
+use crate::support::rank_of;
 
 /// Exact figures of a histogram, whose buckets hold them only approximately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

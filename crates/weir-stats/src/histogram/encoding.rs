@@ -6,8 +6,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::zlib::{deflated, inflated};
-use crate::{BUCKETS, HIGHEST_NS};
+use super::buckets::{BUCKETS, HIGHEST_NS};
+use super::zlib::{deflated, inflated};
 
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const COOKIE: u32 = 0x1c84_9313;
@@ -28,7 +28,7 @@ const OTHER_LAYOUT: &str = "it is not a histogram from 1 ns to 1 h with three di
 const COUNTS_OUT_OF_RANGE: &str = "its counts are out of range";
 
 /// Encodes these buckets, ascending, as text.
-pub(crate) fn encode(buckets: impl IntoIterator<Item = (usize, u64)>) -> String {
+pub(super) fn encode(buckets: impl IntoIterator<Item = (usize, u64)>) -> String {
     let mut payload = Vec::new();
     let mut next = 0;
     for (bucket, count) in buckets.into_iter().filter(|(_, count)| *count > 0) {
@@ -53,7 +53,7 @@ pub(crate) fn encode(buckets: impl IntoIterator<Item = (usize, u64)>) -> String 
 }
 
 /// Decodes the buckets of a text, ascending.
-pub(crate) fn decode(text: &str) -> Result<Vec<(usize, u64)>, &'static str> {
+pub(super) fn decode(text: &str) -> Result<Vec<(usize, u64)>, &'static str> {
     let compressed = STANDARD.decode(text).map_err(|_| NOT_BASE64)?;
     let plain = decompress(&compressed).ok_or(NOT_A_HISTOGRAM)?;
     let (header, payload) = plain.split_at_checked(HEADER_BYTES).ok_or(NOT_A_HISTOGRAM)?;
@@ -149,7 +149,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{bucket_of, lowest_in};
+    use crate::histogram::{bucket_of, lowest_in};
 
     fn theirs() -> hdrhistogram::Histogram<u64> {
         hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3).expect("valid bounds")

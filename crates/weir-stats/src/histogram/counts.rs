@@ -3,17 +3,17 @@
 
 use std::ops::{AddAssign, Range};
 
-use crate::buckets::BUCKETS;
+use super::buckets::BUCKETS;
 
 /// Counts by bucket: a list while few buckets are in use, then a table. With thousands of threads
 /// there are hundreds of thousands of these, and most get some values a second; tables would take
 /// more mappings than a process may have.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BucketCounts<N> {
+pub(super) struct BucketCounts<N> {
     /// Non-empty buckets, ascending, while there is no table; a copy's list may be of any length.
     few: Vec<(u16, N)>,
     /// Table of all buckets; empty while the list is in use.
-    pub(crate) table: Vec<N>,
+    pub(super) table: Vec<N>,
 }
 
 /// Greatest number of buckets in a list. A table has ten times as much memory resident.
@@ -27,7 +27,7 @@ const FEW_MORE: usize = 100;
 
 impl<N: Copy + Default + PartialEq + AddAssign> BucketCounts<N> {
     #[inline]
-    pub(crate) fn add(&mut self, bucket: usize, count: N) {
+    pub(super) fn add(&mut self, bucket: usize, count: N) {
         if self.table.is_empty() {
             return self.add_to_few(bucket, count);
         }
@@ -52,7 +52,7 @@ impl<N: Copy + Default + PartialEq + AddAssign> BucketCounts<N> {
     }
 
     /// Moves the list into a table.
-    pub(crate) fn spread(&mut self) {
+    pub(super) fn spread(&mut self) {
         if self.table.is_empty() {
             // The allocator zeroes it (calloc): pages without a used bucket cost nothing.
             self.table = vec![N::default(); BUCKETS];
@@ -63,7 +63,7 @@ impl<N: Copy + Default + PartialEq + AddAssign> BucketCounts<N> {
     }
 
     /// Returns the non-empty buckets, ascending; all of them lie in `range`.
-    pub(crate) fn within(&self, range: Range<usize>) -> impl Iterator<Item = (usize, N)> + '_ {
+    pub(super) fn within(&self, range: Range<usize>) -> impl Iterator<Item = (usize, N)> + '_ {
         let range = if self.table.is_empty() { 0..0 } else { range };
         let few = self.few.iter().map(|(bucket, count)| (usize::from(*bucket), *count));
         // Most of a table is empty: one comparison each skips the empty groups of buckets.
@@ -77,7 +77,7 @@ impl<N: Copy + Default + PartialEq + AddAssign> BucketCounts<N> {
 
     /// Returns the same counts, which all lie in `range`, in the least memory: as a list, unless
     /// the table is shorter.
-    pub(crate) fn compact(&self, range: Range<usize>) -> BucketCounts<N> {
+    pub(super) fn compact(&self, range: Range<usize>) -> BucketCounts<N> {
         let used = self.within(range.clone()).count();
         if used * size_of::<(u16, N)>() >= self.table.len() * size_of::<N>() {
             return self.clone();
@@ -89,7 +89,7 @@ impl<N: Copy + Default + PartialEq + AddAssign> BucketCounts<N> {
         BucketCounts { few, table: Vec::new() }
     }
 
-    pub(crate) fn get(&self, bucket: usize) -> N {
+    pub(super) fn get(&self, bucket: usize) -> N {
         let name = u16::try_from(bucket).unwrap_or(u16::MAX);
         match self.few.binary_search_by_key(&name, |(known, _)| *known) {
             Ok(at) => self.few[at].1,
@@ -98,7 +98,7 @@ impl<N: Copy + Default + PartialEq + AddAssign> BucketCounts<N> {
     }
 
     /// Clears these buckets, which are all that are non-empty.
-    pub(crate) fn forget(&mut self, hit: &[(u16, N)]) {
+    pub(super) fn forget(&mut self, hit: &[(u16, N)]) {
         self.few.clear();
         if !self.table.is_empty() {
             hit.iter().for_each(|(bucket, _)| self.table[usize::from(*bucket)] = N::default());
