@@ -35,7 +35,7 @@ const WORLD: &[&str] =
     &["Instant::now", "SystemTime", "std::net", "std::thread", "std::fs", "println!", "eprintln!"];
 
 /// Bans by crate and room. Crates without one are the program's and its tools'.
-const BANS: [Ban; 22] = [
+const BANS: [Ban; 23] = [
     // It looks at the machine and changes nothing: it starts no program and writes no file.
     (
         "weir-doctor",
@@ -73,6 +73,8 @@ const BANS: [Ban; 22] = [
     ("weir-tls", SYSTEM, CLOCKS),
     ("weir-stats", SYSTEM_AND_CHANCE, WORLD),
     ("weir-result", SYSTEM, MACHINE),
+    // It turns text into requests and checks responses; files and sockets are its callers'.
+    ("weir-requests", SYSTEM_AND_CHANCE, WORLD),
     // Words for people: every crate may use them.
     ("weir-text", SYSTEM_AND_CHANCE, WORLD),
     // It judges a document, and changes with METHOD; the schema does not.
