@@ -4,7 +4,7 @@ use std::io;
 
 use weir_io::{Clock, Endpoint, Engine};
 use weir_machine::Unreadable;
-use weir_sys::DescriptorLimit;
+use weir_machine::sys::{self, DescriptorLimit};
 
 use crate::target::TargetServer;
 
@@ -50,17 +50,17 @@ impl Facts {
     /// Determines the values on this machine. Besides the calling thread's timer slack it changes
     /// nothing.
     pub fn gather(target: Option<&TargetServer>) -> Facts {
-        let timer_slack_ns = read("PR_GET_TIMERSLACK", weir_sys::timer_slack_ns());
-        let lowered = weir_sys::set_timer_slack(1).and_then(|()| weir_sys::timer_slack_ns());
+        let timer_slack_ns = read("PR_GET_TIMERSLACK", sys::timer_slack_ns());
+        let lowered = sys::set_timer_slack(1).and_then(|()| sys::timer_slack_ns());
         let loopback = ([127, 0, 0, 1], 80).into();
         let endpoint = Endpoint::Tcp(target.map_or(loopback, |target| target.address));
         Facts {
             process_id: std::process::id(),
-            usable_cpus: read("sched_getaffinity", weir_sys::usable_cpus()),
-            descriptors: read("getrlimit", weir_sys::descriptor_limit()),
+            usable_cpus: read("sched_getaffinity", sys::usable_cpus()),
+            descriptors: read("getrlimit", sys::descriptor_limit()),
             timer_slack_ns,
             lowered_slack_ns: read("PR_SET_TIMERSLACK", lowered),
-            clock_resolution_ns: read("clock_getres", weir_sys::clock_resolution_ns()),
+            clock_resolution_ns: read("clock_getres", sys::clock_resolution_ns()),
             clock_read_ns: clock_read_ns(Clock::start()),
             congestion_control: weir_io::congestion_control(&endpoint),
             uring: Engine::Uring

@@ -8,6 +8,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use weir_io::{Backend, BackendOptions, Clock, Engine, Nanos, OnBackend};
+use weir_machine::sys;
 use weir_result::{IoEngine, Measurements, Plan, Slice, align_slices};
 use weir_script::{ScriptError, WorkerState};
 use weir_text::setting::THREADS;
@@ -86,7 +87,7 @@ pub fn run(
     scripts: Vec<WorkerState>,
 ) -> Result<RunResults, RunError> {
     // Each worker has dozens of histograms, sparse ones if there are many workers.
-    weir_sys::map_large_blocks();
+    sys::map_large_blocks();
     let (sender, receiver) = mpsc::channel();
     let mut scripts = scripts.into_iter();
     let mut failed = None;
@@ -270,15 +271,15 @@ impl WorkerThread {
         if self.script.is_none() {
             let kept: Vec<_> = waker.iter().map(AsRawFd::as_raw_fd).collect();
             // On failure the table of the process remains, which may allow fewer connections.
-            let _shared = weir_sys::own_descriptors(&kept);
+            let _shared = sys::own_descriptors(&kept);
         }
         if let Some(cpu) = job.cpu_of(worker) {
             // Failing to pin costs precision, not truth: the document shows the CPUs that workers
             // ran on.
-            let _unpinned = weir_sys::pin_to_cpu(cpu);
+            let _unpinned = sys::pin_to_cpu(cpu);
         }
         // A coarse timer does not falsify results: its lateness is part of the send lag.
-        let _coarse = weir_sys::set_timer_slack(1);
+        let _coarse = sys::set_timer_slack(1);
         let options = BackendOptions {
             clock: self.clock,
             connections: job.own_connections_max(worker),
@@ -292,7 +293,7 @@ impl WorkerThread {
             None => Err(io::Error::other("tests bring their own simulated machine")),
         };
         let mut measurements = opened.flatten().map_err(failed)?;
-        let cpu_time = weir_sys::thread_cpu_time().unwrap_or_default().total();
+        let cpu_time = sys::thread_cpu_time().unwrap_or_default().total();
         for phases in &mut measurements.workers {
             phases.cpu_time_ns = u64::try_from(cpu_time.as_nanos()).unwrap_or(u64::MAX);
         }

@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};
+use weir_machine::sys::Signal;
 use weir_result::{Document, Interval, Plan};
 use weir_runner::{
     Frame, HttpChoice, Interrupts, Observer, Phase, RunSpec, Runner, Silent, StartGate,
 };
-use weir_sys::Signal;
 
 use crate::agent::LoadEnd;
 use crate::agent_log::AgentLog;

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use weir_machine::sys;
 use weir_text::setting::{AGENT_NAME, AGENT_PERMIT};
 
 use crate::agent::{Agent, AgentAction};
@@ -108,7 +109,7 @@ impl AgentProcess {
     /// When another process takes part under its name.
     pub fn serve(mut self, signal: impl Fn() -> Option<String>) -> Result<()> {
         let mut leaves_ns = None;
-        let claim = self.agent.claim(weir_sys::monotonic_ns(), self.incarnation);
+        let claim = self.agent.claim(sys::monotonic_ns(), self.incarnation);
         claim.into_iter().for_each(|action| self.act(action));
         loop {
             let mut actions = match self.messages.recv_timeout(TURN) {
@@ -116,7 +117,7 @@ impl AgentProcess {
                 Err(RecvTimeoutError::Timeout) => Vec::new(),
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
-            let now_ns = weir_sys::monotonic_ns();
+            let now_ns = sys::monotonic_ns();
             actions.extend(self.poll(now_ns));
             if let (None, Some(name)) = (leaves_ns, signal()) {
                 leaves_ns = Some(now_ns + LEAVING_NS);
@@ -192,7 +193,7 @@ impl AgentProcess {
         let name = &self.settings.name;
         match action {
             AgentAction::Send(message) => {
-                let message = message.sent_at(weir_sys::monotonic_ns());
+                let message = message.sent_at(sys::monotonic_ns());
                 self.bus.send(from_agent(name), sealed(self.incarnation, message));
             }
             AgentAction::Prepare(order) => self.prepare(order),
@@ -218,7 +219,7 @@ impl AgentProcess {
     fn prepare(&mut self, order: Order) {
         let settings = &self.settings;
         let sender = Sender { agent: settings.name.clone(), incarnation: self.incarnation };
-        let now_s = weir_sys::realtime_ns() / 1_000_000_000;
+        let now_s = sys::realtime_ns() / 1_000_000_000;
         let taken = self.orders.take(&sender, &order, now_s);
         let taken = taken.and_then(|()| match order.work.rows {
             Some(_) if !settings.may_write_rows => {

@@ -8,6 +8,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
+use weir_machine::sys;
 
 use crate::identity::{AUTHORITY, CERTIFICATE, KEY, read_file};
 use crate::private_files::{make_directory, write};
@@ -87,7 +88,7 @@ fn own(valid: Duration) -> Result<CertificateParams> {
 
 fn parameters(names: Vec<String>, valid: Duration) -> Result<CertificateParams> {
     let mut parameters = CertificateParams::new(names)?;
-    let now = Duration::from_nanos(weir_sys::realtime_ns());
+    let now = Duration::from_nanos(sys::realtime_ns());
     let epoch = date_time_ymd(1970, 1, 1);
     parameters.not_before = epoch + now.saturating_sub(BEFORE);
     parameters.not_after = epoch + now + valid;

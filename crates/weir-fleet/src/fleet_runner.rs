@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use weir_machine::sys;
 use weir_result::document::Input;
 use weir_result::{Document, Note, Plan};
 use weir_runner::{
@@ -117,7 +118,7 @@ impl FleetRunner {
         let settings = &self.settings;
         let run = format!("{:016x}", incarnation());
         let mut coordinator = Coordinator::new(
-            weir_sys::monotonic_ns(),
+            sys::monotonic_ns(),
             Settings {
                 run: run.clone(),
                 version: settings.version.clone(),
@@ -189,11 +190,11 @@ impl BusLink {
             Err(RecvTimeoutError::Disconnected) => bail!("the connection to the bus has ended"),
         }
         let mut outcome = None;
-        for action in coordinator.tick(weir_sys::monotonic_ns()) {
+        for action in coordinator.tick(sys::monotonic_ns()) {
             match action {
                 CoordinatorAction::Send(to, message) => {
                     // Many messages take a while, which is none of a probe's way.
-                    let message = self.signed(&to, message.sent_at(weir_sys::monotonic_ns()))?;
+                    let message = self.signed(&to, message.sent_at(sys::monotonic_ns()))?;
                     self.bus.send(to_agent(&to.agent), sealed(to.incarnation, message));
                 }
                 CoordinatorAction::WarnAway => on_news(FleetNews::BusAway),
@@ -217,7 +218,7 @@ impl BusLink {
         clock: FleetClock,
         interrupts: &Interrupts,
     ) -> Result<Document> {
-        let is_begun = weir_sys::monotonic_ns() > clock.begins_ns;
+        let is_begun = sys::monotonic_ns() > clock.begins_ns;
         let agents = members.iter().map(|member| (&member.agent, member.part));
         let merged = merged(Delivered::of(&self.bus, run, agents), members, clock);
         // The messages there have been read: a second reader would find no more.
@@ -232,7 +233,7 @@ impl BusLink {
     fn signed(&self, to: &Sender, message: ToAgent) -> Result<ToAgent> {
         match (message, &self.signer) {
             (ToAgent::Prepare(order), Some(signer)) => {
-                let now_s = weir_sys::realtime_ns() / 1_000_000_000;
+                let now_s = sys::realtime_ns() / 1_000_000_000;
                 Ok(ToAgent::Prepare(signer.sign(to, order, now_s)?))
             }
             (message, _) => Ok(message),
@@ -250,7 +251,7 @@ fn receive(
         BusEvent::Away => coordinator.bus_lost(at_ns),
         BusEvent::Back => coordinator.bus_back(at_ns),
         BusEvent::Received { subject, payload } if is_progress(&subject) => {
-            let is_stale = weir_sys::monotonic_ns().saturating_sub(at_ns) > STALE_NS;
+            let is_stale = sys::monotonic_ns().saturating_sub(at_ns) > STALE_NS;
             if is_stale {
                 return;
             }
@@ -487,7 +488,7 @@ impl RunCourse<'_> {
         interrupts: &Interrupts,
         on_news: &mut dyn FnMut(FleetNews),
     ) -> Result<(Vec<MemberResult>, FleetClock)> {
-        self.coordinator.begin_preparing(weir_sys::monotonic_ns(), self.load_ns, work);
+        self.coordinator.begin_preparing(sys::monotonic_ns(), self.load_ns, work);
         let mut is_interrupted = false;
         let mut clock = None;
         let mut gone = BTreeSet::new();
@@ -499,7 +500,7 @@ impl RunCourse<'_> {
             }
             if !is_interrupted && (interrupts.received().is_some() || self.is_aborted.get()) {
                 is_interrupted = true;
-                self.coordinator.interrupt(weir_sys::monotonic_ns());
+                self.coordinator.interrupt(sys::monotonic_ns());
             }
             if clock.is_none() {
                 clock = self.agreed();

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use anyhow::Result;
+use weir_machine::sys;
 use weir_result::Document;
 use weir_result::document::{AgentEnd, AgentSection, FleetSection, SeriesEntry};
 use weir_runner::Unreported;
@@ -32,8 +33,8 @@ pub(crate) struct FleetClock {
 impl FleetClock {
     /// Returns CLOCK_MONOTONIC, with the start of the load on it.
     pub(crate) fn monotonic(begins_ns: u64) -> FleetClock {
-        let unix_ns = weir_sys::realtime_ns();
-        let now_ns = weir_sys::monotonic_ns();
+        let unix_ns = sys::realtime_ns();
+        let now_ns = sys::monotonic_ns();
         FleetClock { begins_ns, unix_ahead_ns: i128::from(unix_ns) - i128::from(now_ns) }
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
+use weir_machine::sys;
 use weir_result::Document;
 
 use crate::LEASE_NS;
@@ -35,7 +36,7 @@ pub fn resume(bus: &BusAccess, run: &str, is_stopped: impl Fn() -> bool) -> Resu
     loop {
         let endings = endings(&bus, run, &begin.agents)?;
         let is_over = endings.iter().all(Option::is_some);
-        if is_over || is_stopped() || weir_sys::realtime_ns() > until_ns {
+        if is_over || is_stopped() || sys::realtime_ns() > until_ns {
             return report(&bus, run, &begin, endings);
         }
         thread::sleep(TURN);

@@ -13,6 +13,7 @@ use weir_io::{
     Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Epoll, EventKind, ListenOptions,
     Listener, Nanos, Segment, SocketOptions, TemplateId, Uring, WaitPolicy,
 };
+use weir_machine::sys;
 
 const REQUEST: &[u8; 60] = b"GET /plaintext HTTP/1.1\r\nHost: localhost:8080\r\nA: abcdef\r\n\r\n";
 const TURN_NS: u64 = 15_000_000;
@@ -22,7 +23,7 @@ const ROUNDS: usize = 60;
 const LARGE: u64 = 16_384;
 
 fn main() -> io::Result<()> {
-    let cpus = weir_sys::usable_cpus()?;
+    let cpus = sys::usable_cpus()?;
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let body = arguments.iter().find_map(|arg| arg.strip_prefix("body=")?.parse().ok());
     let body: usize = body.unwrap_or(14);
@@ -38,8 +39,8 @@ fn main() -> io::Result<()> {
         BufReader::new(stdout).read_line(&mut address)?;
     }
     let endpoint = Endpoint::Tcp(address.trim().parse().map_err(io::Error::other)?);
-    weir_sys::pin_to_cpu(cpus[cpus.len() - 1])?;
-    weir_sys::set_timer_slack(1)?;
+    sys::pin_to_cpu(cpus[cpus.len() - 1])?;
+    sys::set_timer_slack(1)?;
     let counts: Vec<u32> = arguments.iter().filter_map(|arg| arg.parse().ok()).collect();
     let counts = if counts.is_empty() { vec![1, 20, 100] } else { counts };
     let compared =
@@ -59,7 +60,7 @@ fn response(body: usize) -> Vec<u8> {
 
 /// Responds to everything received, forever.
 fn serve(cpu: u32, body: usize) -> io::Result<()> {
-    weir_sys::pin_to_cpu(cpu)?;
+    sys::pin_to_cpu(cpu)?;
     let clock = Clock::start();
     let mut backend =
         Epoll::new(BackendOptions { clock, connections: 20_000, backends: 1, waker: None })?;
@@ -132,7 +133,7 @@ impl<B: Backend> Client<B> {
     }
 
     fn turn(&mut self) -> io::Result<()> {
-        let cpu = weir_sys::thread_cpu_time()?.total();
+        let cpu = sys::thread_cpu_time()?.total();
         let from = self.backend.now();
         let until = from.after(TURN_NS);
         let mut outstanding = 0u64;
@@ -167,7 +168,7 @@ impl<B: Backend> Client<B> {
                 }
             }
         }
-        let cpu = weir_sys::thread_cpu_time()?.total() - cpu;
+        let cpu = sys::thread_cpu_time()?.total() - cpu;
         self.cpu_ns.push(cpu.as_nanos() as f64 / responses as f64);
         self.responses += responses;
         self.busy_ns += self.backend.now().since(from);

@@ -16,6 +16,7 @@ use weir_io::{
     Backend, BackendOptions, Clock, Close, ConnId, Endpoint, Epoll, EventKind, ListenOptions,
     Listener, Nanos, Segment, SocketOptions, StampRequest, TemplateId, Uring, WaitPolicy,
 };
+use weir_machine::sys;
 
 const REQUEST_BYTES: u32 = 60;
 const ANSWER_BYTES: u32 = 170;
@@ -24,7 +25,7 @@ const WARM_UP_NS: u64 = 4_000_000;
 const TURN_NS: u64 = 20_000_000;
 
 fn main() -> io::Result<()> {
-    let cpus = weir_sys::usable_cpus()?;
+    let cpus = sys::usable_cpus()?;
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == "serve") {
         return serve(cpus[0]);
@@ -36,8 +37,8 @@ fn main() -> io::Result<()> {
         BufReader::new(stdout).read_line(&mut address)?;
     }
     let endpoint = Endpoint::Tcp(address.trim().parse().map_err(io::Error::other)?);
-    weir_sys::pin_to_cpu(cpus[cpus.len() - 1])?;
-    weir_sys::set_timer_slack(1)?;
+    sys::pin_to_cpu(cpus[cpus.len() - 1])?;
+    sys::set_timer_slack(1)?;
     let counts: Vec<u32> = arguments.iter().filter_map(|arg| arg.parse().ok()).collect();
     let counts = if counts.is_empty() { vec![1, 16, 100] } else { counts };
     let compared = counts.into_iter().try_for_each(|connections| {
@@ -53,7 +54,7 @@ fn main() -> io::Result<()> {
 
 /// Responds to everything received, forever.
 fn serve(cpu: u32) -> io::Result<()> {
-    weir_sys::pin_to_cpu(cpu)?;
+    sys::pin_to_cpu(cpu)?;
     let clock = Clock::start();
     let mut backend =
         Epoll::new(BackendOptions { clock, connections: 20_000, backends: 1, waker: None })?;

@@ -1,7 +1,7 @@
 //! CPU contention, detected by a spinning thread, which then sleeps instead (METHOD 1.8).
 //! Independent of sockets and events.
 
-use weir_machine::RunnableThreads;
+use weir_machine::{RunnableThreads, sys};
 
 use crate::Nanos;
 
@@ -70,7 +70,7 @@ impl Contention {
     /// Returns the number of runnable threads on the machine, this one included; 0 if unknown.
     fn runnable(&mut self) -> u32 {
         let threads = self.threads.get_or_insert_with(|| {
-            self.cpus = weir_sys::online_cpus();
+            self.cpus = sys::online_cpus();
             RunnableThreads::open()
         });
         threads.count().unwrap_or(0)

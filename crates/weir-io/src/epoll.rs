@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use libc::c_int;
+use weir_machine::sys;
 
 use crate::margin::WaitMethod;
 use crate::raw_event::{Filled, RawEvent, RawEventKind};
@@ -248,7 +249,7 @@ impl Epoll {
     /// to the number of events that arrived in the last one, so that about `events` arrive.
     fn gather(&mut self, within_ns: u64, events: u32) -> io::Result<()> {
         let nap_ns = self.nap_ns.min(within_ns);
-        weir_sys::nap(nap_ns);
+        sys::nap(nap_ns);
         self.poller.wait(Timeout::Now)?;
         self.nap_ns = if self.poller.ready > events as usize {
             nap_ns - nap_ns / 8

@@ -1,7 +1,7 @@
 //! System layer of one worker thread: sockets, clocks and waiting.
 //!
 //! Load and servers use all of it through [`Backend`]. System calls on sockets are in this crate,
-//! the others in weir-sys. It contains no code for HTTP, schedules or histograms.
+//! the others in weir-machine. It contains no code for HTTP, schedules or histograms.
 
 mod backend;
 mod capabilities;

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
 use libc::{c_int, socklen_t};
-use weir_sys::check;
+use weir_machine::sys::check;
 
 use crate::{Endpoint, SocketOptions, StampRequest};
 

@@ -9,7 +9,7 @@ use std::ptr;
 use std::slice;
 
 use libc::c_int;
-use weir_sys::check;
+use weir_machine::sys::check;
 
 use crate::socket;
 use crate::wall::WallTime;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Add;
 use std::time::Duration;
 
-use weir_sys::monotonic_ns;
+use weir_machine::sys::monotonic_ns;
 
 /// An instant, in nanoseconds since the run's epoch (METHOD 1.1). Monotonic, never wall-clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,7 @@
 use std::thread;
 
 use weir_machine::OwnSchedStat;
-use weir_sys::thread_cpu_ns;
+use weir_machine::sys::thread_cpu_ns;
 
 use crate::contention::Contention;
 use crate::{Nanos, ThreadUsage, WaitPolicy};

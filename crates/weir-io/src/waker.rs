@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weir_sys::check;
+use weir_machine::sys::check;
 
 /// A handle that ends the sleep of every backend created with it.
 ///

@@ -5,7 +5,7 @@
 //! is no drift to model. Each reading of both clocks narrows down the same number, and one that
 //! contradicts the earlier ones reveals a step.
 
-use weir_sys::realtime_ns;
+use weir_machine::sys::realtime_ns;
 
 use crate::{Clock, Nanos};
 

@@ -58,5 +58,5 @@ pub use schema::{schema_json, study_schema_json};
 pub use shape::ShapeError;
 pub use slices::align_slices;
 pub use study::{STUDY_VERSION, Study};
-pub use weir_histogram as histogram;
-pub use weir_histogram::{Histogram, SparseHistogram, Tally};
+pub use weir_stats::histogram;
+pub use weir_stats::histogram::{Histogram, SparseHistogram, Tally};

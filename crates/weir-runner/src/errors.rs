@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::io;
 
 use weir_engine::RunError;
+use weir_machine::sys::Signal;
 use weir_result::document::BrokenInvariant;
 use weir_serve::ServeError;
-use weir_sys::Signal;
 use weir_text::printable;
 
 /// The reason why a run has no result, with its context in one line.

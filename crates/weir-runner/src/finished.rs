@@ -1,8 +1,8 @@
 //! The result of a run: its document, and what the caller still has to do with it.
 
+use weir_machine::sys::Signal;
 use weir_report::dialect::Figures;
 use weir_result::{Document, Note};
-use weir_sys::Signal;
 
 use crate::errors::Error;
 use crate::interrupts::{InterruptStage, Interrupts};

@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use weir_machine::sys;
 
 use crate::errors::shown;
 
@@ -27,7 +28,7 @@ const UNSIZED_MAX_BYTES: u64 = 64 << 20;
 /// # Errors
 /// When it cannot be opened, or is a pipe without a writer; the message has the name and the path.
 pub fn open_input(name: impl Display, path: &Path) -> Result<File> {
-    weir_sys::open_input(path).map_err(|error| unreadable(&name, path, error))
+    sys::open_input(path).map_err(|error| unreadable(&name, path, error))
 }
 
 /// Reads a file that `name` gives; `/dev/stdin` is standard input.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use weir_engine::Control;
 use weir_io::Clock;
-use weir_sys::Signal;
+use weir_machine::sys::Signal;
 
 use crate::patience::{Hurry, Patience};
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use weir_engine::{Job, ObserverFactory};
 use weir_io::Nanos;
+use weir_machine::sys;
 use weir_result::document::{
     DocumentParts, Input, Probed, ProveClientSection, Run, SelfcheckSection,
 };
@@ -114,7 +115,7 @@ impl LocalRun {
 
     /// Checks that this machine has the addresses and descriptors of the load. wrk does not check.
     fn check_machine(&self) -> Result<()> {
-        let limit = weir_sys::raise_descriptor_limit();
+        let limit = sys::raise_descriptor_limit();
         if self.spec.compat.is_some() {
             return Ok(());
         }

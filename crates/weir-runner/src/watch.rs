@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result, anyhow, bail};
 use weir_engine::ObserverFactory;
 use weir_io::{Clock, Nanos};
+use weir_machine::sys;
 use weir_result::document::{Capture, ServerLoad, ServerSection};
 use weir_result::{Measurements, Note, Plan};
 use weir_text::setting::{CAPTURE, WATCH_METRIC, WATCH_PROMETHEUS};
@@ -114,7 +115,7 @@ impl Watch {
     pub(crate) fn start(mut self, run: Clock) -> Result<Watching> {
         let clock = self.clock;
         let thread = Beside::start("weir-watch", move |end| {
-            let _usual = weir_sys::lower_priority();
+            let _usual = sys::lower_priority();
             let mut due = clock.now();
             while !end.has_come() {
                 self.sources.poll(clock, || end.has_come());

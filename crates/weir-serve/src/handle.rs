@@ -11,6 +11,7 @@ use weir_io::{
     Backend, BackendOptions, Clock, Endpoint, Engine, EngineChoice, ListenOptions, Listener,
     OnBackend, WaitPolicy, Waker,
 };
+use weir_machine::sys;
 
 use crate::behaviour::OptionsError;
 use crate::options::ServeOptions;
@@ -75,7 +76,7 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
     let epoch_ns = clock.epoch_monotonic_ns();
     let shared = Shared::new(options.behaviour.clone(), epoch_ns, options.threads);
     let policy = if options.spin { WaitPolicy::Spin } else { WaitPolicy::Hybrid };
-    let cpus = if options.pin { weir_sys::usable_cpus()? } else { Vec::new() };
+    let cpus = if options.pin { sys::usable_cpus()? } else { Vec::new() };
     let mut handle = Handle {
         endpoints,
         engine: engine.name(),
@@ -100,9 +101,9 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
         handle.workers.push(thread.spawn(move || {
             let listeners = own_listeners(&originals, waker)?;
             // The default timer slack of 50 µs would delay every response.
-            weir_sys::set_timer_slack(1)?;
+            sys::set_timer_slack(1)?;
             if let Some(cpu) = cpu {
-                weir_sys::pin_to_cpu(cpu)?;
+                sys::pin_to_cpu(cpu)?;
             }
             let serving = Serving { shared, worker, policy, tls, listeners, stop: &stop };
             weir_io::open(engine, machine, serving)?
@@ -133,7 +134,7 @@ fn listen(options: &ServeOptions) -> Result<(Vec<Endpoint>, Vec<Vec<Listener>>),
 fn own_listeners(originals: &[Listener], waker: RawFd) -> io::Result<Vec<Listener>> {
     let kept: Vec<RawFd> = originals.iter().map(AsRawFd::as_raw_fd).chain([waker]).collect();
     // If the table stays shared, fewer connections are possible.
-    let _shared = weir_sys::own_descriptors(&kept);
+    let _shared = sys::own_descriptors(&kept);
     originals.iter().map(Listener::try_clone).collect()
 }
 

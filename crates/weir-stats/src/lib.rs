@@ -1,4 +1,4 @@
-//! Statistics for the document: pure functions of numbers.
+//! Statistics for the document: pure functions of numbers, and the histograms of its times.
 //!
 //! This crate does no input or output and reads no clock. Random resampling uses a fixed seed: the
 //! same numbers always get the same verdict.
@@ -8,6 +8,7 @@ mod binomial;
 mod changes;
 mod comparison;
 mod energy;
+pub mod histogram;
 mod interval;
 mod knee;
 mod moments;

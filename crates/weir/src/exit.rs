@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use weir_doctor::Diagnosis;
+use weir_machine::sys::Signal;
 use weir_result::document::{Aborted, FleetSection, Grade};
 use weir_result::study::Gate;
 use weir_result::{AssertionOutcome, AssertionResult, Document};
 use weir_runner::{ErrorCause, Finished};
-use weir_sys::Signal;
 use weir_text::units;
 
 use crate::errors::NotWritten;

@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use weir_machine::sys::{Signal, Signals};
 use weir_runner::{InterruptStage, NoThread};
-use weir_sys::{Signal, Signals};
 
 use crate::exit;
 use crate::output::Temporaries;

@@ -36,7 +36,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use weir_sys::Signals;
+use weir_machine::sys::{self, Signals};
 use weir_text::name_settings;
 
 use crate::args::{Cli, Command};
@@ -55,7 +55,7 @@ pub fn main() -> ExitCode {
     Signals::ignore_failed_writes();
     let (line, status) = exit::OUT_OF_MEMORY;
     // Without it the end is SIGABRT, as before.
-    let _not_set = weir_sys::end_without_memory(line, status);
+    let _not_set = sys::end_without_memory(line, status);
     name_settings(names::flag);
     let argv: Vec<OsString> = env::args_os().collect();
     let result = match compat::command_line_of(&argv) {

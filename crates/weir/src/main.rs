@@ -3,8 +3,10 @@
 
 use std::process::ExitCode;
 
+use weir_machine::sys::NotingAllocator;
+
 #[global_allocator]
-static ALLOCATOR: weir_sys::NotingAllocator = weir_sys::NotingAllocator;
+static ALLOCATOR: NotingAllocator = NotingAllocator;
 
 fn main() -> ExitCode {
     weir::main()

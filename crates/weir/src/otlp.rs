@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use weir_machine::sys;
 use weir_result::Plan;
 use weir_runner::{Observer, Phase, Post, StudyProgress, TlsSpec};
 
@@ -158,7 +159,7 @@ impl Pusher {
     /// Pushes until the observer ends it, and then once more. `working` is dropped at the end.
     fn run(mut self, ended: &Receiver<()>, working: SyncSender<()>) {
         // Without the right to a lower priority the thread has the usual one.
-        let _usual = weir_sys::lower_priority();
+        let _usual = sys::lower_priority();
         while matches!(ended.recv_timeout(EVERY), Err(RecvTimeoutError::Timeout)) {
             self.push();
         }

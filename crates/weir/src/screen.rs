@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 
+use weir_machine::sys;
 use weir_report::TextOptions;
 use weir_report::text::Bars;
 
@@ -14,7 +15,7 @@ const COLUMNS: u16 = 80;
 
 /// Adds the abilities of this program's standard output to the options of a report.
 pub(crate) fn on_stdout(options: TextOptions) -> TextOptions {
-    let columns = terminal::is_stdout_terminal().then(weir_sys::terminal_columns);
+    let columns = terminal::is_stdout_terminal().then(sys::terminal_columns);
     with_abilities(options, columns, |name| std::env::var_os(name))
 }
 

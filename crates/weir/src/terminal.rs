@@ -8,8 +8,8 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
+use weir_machine::sys::{self, Stdout};
 use weir_runner::credentials;
-use weir_sys::Stdout;
 use weir_text::{is_unprintable, printable, printable_lines};
 
 use crate::errors::NotWritten;
@@ -56,7 +56,7 @@ pub(crate) fn is_stdout_terminal() -> bool {
 pub(crate) fn print(
     write: impl FnOnce(&mut BufWriter<Stdout>) -> io::Result<()>,
 ) -> Result<(), NotWritten> {
-    let before = weir_sys::flush_c_stdout();
+    let before = sys::flush_c_stdout();
     let mut out = BufWriter::new(Stdout::new());
     match before.and_then(|()| write(&mut out)).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -12,6 +12,7 @@ mod state;
 use std::io;
 
 use anyhow::{Result, bail};
+use weir_machine::sys;
 use weir_result::{Interval, Note, Plan};
 use weir_runner::{Frame, Observer, Phase, StudyProgress};
 
@@ -109,7 +110,7 @@ impl Tui {
             Key::Quit if self.has_quit => {}
             Key::Quit | Key::Interrupt => {
                 self.has_quit = true;
-                let _always_allowed = weir_sys::interrupt_self();
+                let _always_allowed = sys::interrupt_self();
             }
             Key::Pause if self.paused.take().is_some() => {}
             Key::Pause => self.paused = Some(self.state.clone()),

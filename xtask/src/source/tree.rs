@@ -99,8 +99,17 @@ impl File {
 
     /// Returns the directory under `crates/`, or the first directory of the path.
     pub(crate) fn crate_name(&self) -> &str {
-        let inside = self.path.strip_prefix("crates/").unwrap_or(&self.path);
+        let inside = self.inside();
         inside.split('/').next().unwrap_or(inside)
+    }
+
+    /// True if the file is in this crate, or in this room of one, a path below `crates/`.
+    pub(crate) fn is_in(&self, place: &str) -> bool {
+        self.inside().strip_prefix(place).is_some_and(|rest| rest.starts_with(['/', '.']))
+    }
+
+    fn inside(&self) -> &str {
+        self.path.strip_prefix("crates/").unwrap_or(&self.path)
     }
 }
 

@@ -3,11 +3,12 @@
 use super::finding::Finding;
 use crate::source::{File, Tree, line_of, production_text};
 
-/// Crates with flags of their own, those that start programs, and the one that reads curl's.
-const PROGRAMS: [&str; 4] = ["weir", "weir-doctor", "weir-list", "weir-serve"];
+/// Crates with flags of their own, those that start programs, and the room that reads curl's.
+const PROGRAMS: [&str; 4] = ["weir", "weir-doctor", "weir-requests/src/list", "weir-serve"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let is_of_library = |file: &&File| file.is_product() && !PROGRAMS.contains(&file.crate_name());
+    let has_flags = |file: &File| PROGRAMS.iter().any(|place| file.is_in(place));
+    let is_of_library = |file: &&File| file.is_product() && !has_flags(file);
     tree.rust().filter(is_of_library).flat_map(flags).collect()
 }
 

@@ -9,10 +9,11 @@ use crate::source::{File, Tree, words};
 
 const PAGE: &str = "ARCHITECTURE.md";
 
-/// External crates that one crate must not import, and names that its code must not contain.
+/// A crate, or a room of one as a path; external crates that it must not import, and names that its
+/// code must not contain. What a room has replaces what its crate has.
 type Ban = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-/// Crates that access the system, besides weir-sys and weir-io. Constants of libc are harmless
+/// Crates that access the system, besides weir-machine and weir-io. Constants of libc are harmless
 /// without `unsafe`.
 const SYSTEM: &[&str] = &["io-uring", "rustix", "nix", "mio", "polling", "socket2", "tokio"];
 const SYSTEM_AND_CHANCE: &[&str] =
@@ -33,7 +34,7 @@ const MACHINE: &[&str] =
 const WORLD: &[&str] =
     &["Instant::now", "SystemTime", "std::net", "std::thread", "std::fs", "println!", "eprintln!"];
 
-/// Bans by crate. Crates without one are the program's and its tools'.
+/// Bans by crate and room. Crates without one are the program's and its tools'.
 const BANS: [Ban; 23] = [
     // It looks at the machine and changes nothing: it starts no program and writes no file.
     (
@@ -43,28 +44,37 @@ const BANS: [Ban; 23] = [
     ),
     // It belongs to no program: it neither reads a command line, nor prints, nor ends the process.
     ("weir-runner", &["clap", "tokio", "mio"], PROCESS),
-    // It runs the commands of hooks, and leaves files and the screen to its caller.
-    ("weir-conductor", &["clap", "tokio", "mio"], PROCESS),
     ("weir-study", SYSTEM_AND_CHANCE, WORLD),
+    // It runs the commands of hooks, and leaves files and the screen to its caller.
+    ("weir-study/src/conductor", &[], PROCESS),
     ("weir-engine", &["clap", "jiff", "tokio", "mio"], CLOCKS_AND_PRINTING),
     ("weir-http", SYSTEM_AND_CHANCE, WORLD),
     // It alone has an asynchronous runtime, for its bus.
     ("weir-fleet", &["clap", "libc", "mio"], PROCESS),
     ("weir-io", FORMATS, &["println!", "eprintln!"]),
-    // It reads files, makes no system call of its own, and judges nothing.
+    // It reads files, makes system calls in one room, and judges nothing.
     (
         "weir-machine",
-        SYSTEM_AND_CHANCE,
-        &["Instant::now", "SystemTime", "std::thread", "fs::write", "println!", "eprintln!"],
+        FORMATS,
+        &[
+            "libc",
+            "Instant::now",
+            "SystemTime",
+            "std::thread",
+            "fs::write",
+            "println!",
+            "eprintln!",
+        ],
     ),
-    ("weir-sys", FORMATS, &["println!", "eprintln!"]),
+    ("weir-machine/src/sys", &[], &["println!", "eprintln!"]),
     ("weir-sim", SYSTEM, CLOCKS),
     // Scripts may read the time of day; no measurement uses it.
     ("weir-script", SYSTEM, &["Instant::now"]),
     ("weir-tls", SYSTEM, CLOCKS),
     ("weir-stats", SYSTEM_AND_CHANCE, WORLD),
-    ("weir-histogram", SYSTEM_AND_CHANCE, WORLD),
     ("weir-result", SYSTEM, MACHINE),
+    // It turns text into requests and checks responses; files and sockets are its callers'.
+    ("weir-requests", SYSTEM_AND_CHANCE, WORLD),
     // Words for people: every crate may use them.
     ("weir-text", SYSTEM_AND_CHANCE, WORLD),
     // It judges a document, and changes with METHOD; the schema does not.
@@ -137,7 +147,8 @@ fn imports(file: &File, layers: &BTreeMap<&str, Vec<String>>) -> Vec<Finding> {
 
 fn banned(file: &File) -> Vec<Finding> {
     let name = file.crate_name();
-    let banned = BANS.iter().filter(|ban| ban.0 == name).flat_map(|ban| ban.2);
+    let ban = BANS.iter().filter(|ban| file.is_in(ban.0)).max_by_key(|ban| ban.0.len());
+    let banned = ban.into_iter().flat_map(|ban| ban.2);
     let found = |word: &&str| {
         let code = &file.masked.code;
         let advice = format!("{name} must not know of `{word}`");
@@ -210,5 +221,9 @@ mod tests {
         check_file("crates/weir-runner/src/runner.rs", end, &[3]);
         check_file("crates/weir/src/runner.rs", end, &[]);
         check_file("crates/weir-http/src/lib.rs", "//! A.\nuse std::net::IpAddr;\n", &[2]);
+        let call = "//! A.\nfn a() {\n    libc::getpid();\n}\n";
+        check_file("crates/weir-machine/src/memory.rs", call, &[3]);
+        check_file("crates/weir-machine/src/sys.rs", call, &[]);
+        check_file("crates/weir-machine/src/sys/cpus.rs", call, &[]);
     }
 }

@@ -10,7 +10,7 @@ const HOMES: [&str; 4] = [
     "crates/weir/src/terminal.rs",
     "crates/weir/src/live/progress.rs",
     "crates/weir/src/tui/screen.rs",
-    "crates/weir-sys/src/stdout.rs",
+    "crates/weir-machine/src/sys/stdout.rs",
 ];
 
 /// Macros and functions that panic on failure.

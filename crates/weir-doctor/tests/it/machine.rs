@@ -9,8 +9,8 @@ use std::{fs, io};
 use weir_doctor::{
     Diagnosis, ExaminedSystem, Facts, Finding, Reading, Remedy, Sample, Severity, TargetServer,
 };
+use weir_machine::sys::DescriptorLimit;
 use weir_machine::{Root, Unreadable};
-use weir_sys::DescriptorLimit;
 
 /// Id of the doctor's own process.
 pub(crate) const OWN: u32 = 100;

@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use weir_doctor::{Diagnosis, Remedy, Severity, UringRefusal, report};
+use weir_machine::sys::DescriptorLimit;
 use weir_report::{TextOptions, text};
-use weir_sys::DescriptorLimit;
 
 use crate::machine::Machine;
 

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use weir_doctor::Severity::{Problem, Warning};
 use weir_doctor::UringRefusal;
-use weir_sys::DescriptorLimit;
+use weir_machine::sys::DescriptorLimit;
 
 use crate::machine::{Machine, unreadable};
 

@@ -35,6 +35,7 @@ use std::error::Error;
 use options::Options;
 use server::ServerProcess;
 use side::{Fleet, Load};
+use weir_machine::sys;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -42,10 +43,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         return server::serve();
     }
     let options = Options::parse(&words)?;
-    let cpus = weir_sys::usable_cpus()?;
+    let cpus = sys::usable_cpus()?;
     let server = ServerProcess::start()?;
     // Threads start on the CPU of the thread that spawns them.
-    weir_sys::pin_to_cpu(*cpus.last().ok_or("no CPU at all")?)?;
+    sys::pin_to_cpu(*cpus.last().ok_or("no CPU at all")?)?;
     println!(
         "{} rounds of turns of {} ms; µs of CPU per request, and the ratio to {}'s",
         options.rounds, options.turn_ms, options.sides[0]

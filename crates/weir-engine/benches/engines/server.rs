@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use weir_machine::sys;
 use weir_serve::{ServeOptions, spawn};
 
 /// Argument that makes the program run the server.
@@ -13,8 +14,8 @@ pub(crate) const WORD: &str = "serve";
 
 /// Serves until its standard input ends, and so no longer than its parent process.
 pub(crate) fn serve() -> Result<(), Box<dyn Error>> {
-    let cpus = weir_sys::usable_cpus()?;
-    weir_sys::pin_to_cpu(*cpus.first().ok_or("no CPU at all")?)?;
+    let cpus = sys::usable_cpus()?;
+    sys::pin_to_cpu(*cpus.first().ok_or("no CPU at all")?)?;
     let handle = spawn(ServeOptions::default())?;
     println!("{}", handle.endpoint());
     std::io::stdin().read_to_end(&mut Vec::new())?;

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use weir_http::Prepared;
 use weir_io::{Backend, BackendOptions, Clock, Endpoint, Epoll, Uring};
+use weir_machine::sys;
 use weir_result::StampChoice;
 
 use crate::server::ServerProcess;
@@ -177,7 +178,7 @@ impl Side {
 }
 
 fn run(kind: SideKind, task: &Task, seat: Seat) -> io::Result<()> {
-    weir_sys::set_timer_slack(1)?;
+    sys::set_timer_slack(1)?;
     let options = BackendOptions {
         clock: Clock::start(),
         connections: task.load.connections,

@@ -9,6 +9,7 @@ use weir_io::{
     Backend, Capabilities, Close, ConnId, Endpoint, Event, Listener, Nanos, PooledId, Segment,
     SocketOptions, Submitted, TcpTally, TemplateId, WaitPolicy,
 };
+use weir_machine::sys;
 
 /// The cost and the work of a turn.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +73,7 @@ impl<B: Backend> Turning<B> {
 }
 
 fn cpu_ns() -> io::Result<u64> {
-    Ok(u64::try_from(weir_sys::thread_cpu_time()?.total().as_nanos()).unwrap_or(u64::MAX))
+    Ok(u64::try_from(sys::thread_cpu_time()?.total().as_nanos()).unwrap_or(u64::MAX))
 }
 
 impl<B: Backend> Backend for Turning<B> {

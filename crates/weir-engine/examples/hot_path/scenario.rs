@@ -7,7 +7,7 @@ use weir_engine::{Job, ListRows, ListedRequest, RequestList};
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{Prepared, ProtocolFactory};
 use weir_io::Endpoint;
-use weir_list::{Constants, Fields, Order, Sequence};
+use weir_requests::list::{Constants, Order, Sequence, TemplateFields};
 use weir_result::{Arrivals, DueTimes, IoEngine, Load, Plan, Rate, StampChoice};
 
 /// Usual length in nanoseconds: long enough to exercise every part of the window's bookkeeping.
@@ -122,7 +122,7 @@ impl Scenario {
 /// Returns a list of requests of the same length, each with a name of its own up to the 16th.
 fn list(rows: usize, path: &str) -> RequestList {
     let row = |row: usize| {
-        let mut fields = Fields::default();
+        let mut fields = TemplateFields::default();
         let path = fields.mark(path, None, &NoConstants).expect("fields");
         let request = Prepared::http1("GET", &path, "memory", &[], None).expect("a request");
         let has_fields = !fields.is_empty();

@@ -4,7 +4,7 @@ use std::fmt::{self, Debug};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_http::Prepared;
-use weir_list::{Sequence, TableRows, Template};
+use weir_requests::list::{Sequence, TableRows, Template};
 
 use super::turns::ListTurn;
 
@@ -33,8 +33,8 @@ pub enum ListRows {
     /// They are read during the load, ahead of their slots.
     Read(Arc<dyn RowSource>),
     /// They are read during the load too, from where they can be read once. Their order is
-    /// [`Order::Once`](weir_list::Order::Once). The plan has no number of requests if the stream
-    /// decides it.
+    /// [`Order::Once`](weir_requests::list::Order::Once). The plan has no number of requests if the
+    /// stream decides it.
     Streamed(Arc<RowStream>),
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use weir_expect::{BodyDecoder, CallContent, Expectations, FirstBodies};
 use weir_http::grpc::CallRules;
 use weir_http::{Interest, ReceivedResponse};
+use weir_requests::expect::{BodyDecoder, CallContent, Expectations, FirstBodies};
 use weir_result::MissExample;
 
 /// Expectations of the responses of a run. All workers share them.

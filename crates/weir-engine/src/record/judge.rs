@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_expect::{BodyDecoder, grpc_status};
 use weir_http::grpc::GrpcStatus;
 use weir_http::{Interest, ReceivedResponse};
+use weir_requests::expect::{BodyDecoder, grpc_status};
 use weir_result::{Measurements, MissExample, MissKind};
 
 use crate::exchange::{Exchange, SlotPhase};

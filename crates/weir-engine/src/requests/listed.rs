@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_http::{RawRequest, Request, RequestTraits};
 use weir_io::Backend;
-use weir_list::{Places, TableRows, Template, Values, Walk};
+use weir_requests::list::{Places, TableRows, Template, Values, Walk};
 use weir_text::setting::ROWS;
 
 use super::batch::Batch;

@@ -4,7 +4,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use weir_http::{RawRequest, RequestTraits};
-use weir_list::{NumberField, Places, Template, Values, fill_decimal};
+use weir_requests::list::{NumberField, Places, Template, Values, fill_decimal};
 
 use super::batch::Batch;
 
@@ -79,7 +79,7 @@ impl Numbered {
 
 #[cfg(test)]
 mod tests {
-    use weir_list::{Constants, Fields};
+    use weir_requests::list::{Constants, TemplateFields};
 
     use super::*;
 
@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn template(text: &str) -> Template {
-        let mut fields = Fields::default();
+        let mut fields = TemplateFields::default();
         let marked = fields.mark(text, None, &NoConstants).expect("fields");
         fields.template(marked.as_bytes())
     }

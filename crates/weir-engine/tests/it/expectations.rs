@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_engine::ResponseChecks;
-use weir_expect::{Expectation, Expectations};
 use weir_io::Nanos;
-use weir_list::Order;
+use weir_requests::expect::{Expectation, Expectations};
+use weir_requests::list::Order;
 use weir_result::{MissKind, Plan, ResultCounts};
 use weir_sim::{Law, Random, Responses, Seed, Server, World};
 

@@ -3,7 +3,7 @@
 
 use weir_engine::Job;
 use weir_io::Nanos;
-use weir_list::Order;
+use weir_requests::list::Order;
 use weir_result::{ConnectionLoad, ConnectionPlan, Plan, Rate};
 use weir_sim::{Law, World};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weir_engine::{Job, ListRows, ListedRequest, RequestList};
 use weir_http::Prepared;
 use weir_io::Nanos;
-use weir_list::{Order, Sequence};
+use weir_requests::list::{Order, Sequence};
 use weir_result::{Load, NamedSlice, Plan, ResultCounts};
 use weir_sim::{Random, Seed, World};
 

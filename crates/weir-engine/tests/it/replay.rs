@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_engine::{Job, RequestList};
 use weir_io::Nanos;
-use weir_list::{Order, Sequence};
+use weir_requests::list::{Order, Sequence};
 use weir_result::{Arrivals, DueTimes, Load, Plan, ReplayPlan, Warmup};
 use weir_sim::{Random, Seed, World};
 

@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use weir_machine::sys;
+
 use crate::envelope::longest;
 
 /// Room of all messages that are not handled, of those of one subject, and of one message beside
@@ -106,7 +108,7 @@ impl Inbox {
             }
             BusEvent::Away | BusEvent::Back => None,
         };
-        let at_ns = weir_sys::monotonic_ns();
+        let at_ns = sys::monotonic_ns();
         self.messages.send(BusMessage { at_ns, event, _room: room }).is_ok()
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use weir_machine::sys;
 
 use crate::fleet_directory::FleetPlan;
 use crate::identity::{CERTIFICATE, DESCRIPTION, IdentityFile, KEY, Role, read_file};
@@ -35,7 +36,7 @@ impl FleetFiles {
     /// # Errors
     /// When a name is none, or there is no place for the files.
     pub fn fresh(plan: &FleetPlan) -> Result<FleetFiles> {
-        let name = format!("weir-fleet-{}-{}", std::process::id(), weir_sys::monotonic_ns());
+        let name = format!("weir-fleet-{}-{}", std::process::id(), sys::monotonic_ns());
         // A container may have the second place alone.
         let made = |place: PathBuf| {
             let directory = Removed(place.join(&name));

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use libc::{c_int, epoll_event};
-use weir_sys::check;
+use weir_machine::sys::check;
 
 /// Largest and smallest number of events that one wait reports.
 const BATCH: usize = 1024;

@@ -9,7 +9,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use io_uring::types::BufRingEntry;
-use weir_sys::check;
+use weir_machine::sys::check;
 
 use super::ring::Ring;
 use crate::raw_event::Filled;

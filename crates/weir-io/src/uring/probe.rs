@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 
 use io_uring::types::TimeoutFlags;
 use io_uring::{Probe, opcode};
+use weir_machine::sys;
 
 use super::buffers::Buffers;
 use super::ring::{Ring, timespec};
@@ -111,7 +112,7 @@ fn nop(ring: &mut Ring) -> io::Result<()> {
 /// Checks that the clock of timers is the CLOCK_MONOTONIC of this process. In a time namespace
 /// (time_namespaces(7)) it is not, in Linux 6.18: nothing would ever be sent, or all at once.
 fn timers_keep_our_time(ring: &mut Ring) -> io::Result<()> {
-    let now_ns = weir_sys::monotonic_ns();
+    let now_ns = sys::monotonic_ns();
     let times = [timespec(now_ns), timespec(now_ns + HOUR_NS)];
     for (time, word) in times.iter().zip([4, 5]) {
         let timeout = opcode::Timeout::new(time).flags(TimeoutFlags::ABS).build().user_data(word);

@@ -9,7 +9,7 @@ use std::ptr;
 
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, cqueue, squeue};
-use weir_sys::check;
+use weir_machine::sys::check;
 
 use super::kind;
 use crate::token::Token;

@@ -8,6 +8,7 @@ use weir_io::{
     Backend, BackendOptions, Clock, ConnId, Endpoint, Engine, Epoll, EventKind, ListenOptions,
     Listener, Nanos, SocketOptions, Uring, WaitPolicy,
 };
+use weir_machine::sys;
 
 fn limit_to(soft: libc::rlim_t) {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -59,13 +60,13 @@ fn check(mut backend: impl Backend) {
     backend.listen(acceptor).expect("listen");
     let _peer = TcpStream::connect(address).expect("connect");
     limit_to(lowest_free());
-    let before = weir_sys::thread_cpu_time().expect("usage").total();
+    let before = sys::thread_cpu_time().expect("usage").total();
     for _ in 0..20 {
         let soon = backend.now().after(5_000_000);
         backend.wait(soon, WaitPolicy::Sleep).expect("wait");
         assert!(backend.next().is_none());
     }
-    let used = weir_sys::thread_cpu_time().expect("usage").total() - before;
+    let used = sys::thread_cpu_time().expect("usage").total() - before;
     assert!(used.as_millis() < 50, "a tenth of a second of waiting took {used:?} of work");
     limit_to(256);
     assert_eq!(next(&mut backend), (ConnId(1), "Accepted".into()));

@@ -3,7 +3,7 @@
 
 use weir_engine::Job;
 use weir_io::Clock;
-use weir_machine::{Description, Root};
+use weir_machine::{Description, Root, sys};
 use weir_result::Environment;
 
 /// Clock readings over which the cost of one is averaged.
@@ -20,13 +20,13 @@ pub(crate) fn describe(job: &Job, clock: Clock, commit: Option<&str>) -> Environ
         kernel: machine.kernel,
         cpu_model: machine.cpu_model,
         cpus_online: machine.cpus_online,
-        cpus_usable: weir_sys::usable_cpus().ok().map(|cpus| cpus.len() as u32),
+        cpus_usable: sys::usable_cpus().ok().map(|cpus| cpus.len() as u32),
         cpu_governor: machine.cpu_governor,
         memory_total_bytes: machine.memory_total_bytes,
         clock_source: machine.clock_source,
         clock_read_ns: Some(clock_read_ns(clock)),
         congestion_control: weir_io::congestion_control(&job.target.endpoint),
-        open_files_max: weir_sys::raise_descriptor_limit().ok().map(|limit| limit.soft),
+        open_files_max: sys::raise_descriptor_limit().ok().map(|limit| limit.soft),
         ..Environment::unknown(env!("CARGO_PKG_VERSION"), job.plan.io)
     }
 }

@@ -4,6 +4,7 @@
 
 use anyhow::{Result, bail};
 use weir_engine::Job;
+use weir_machine::sys;
 use weir_result::document::{ProofPair, ProveClientSection, RatioEstimate};
 use weir_result::{ListOrder, Measurements, Pacing, Plan};
 use weir_text::setting::{
@@ -108,7 +109,7 @@ fn shortly(
     job.plan.load.warmup.is_auto = false;
     job.plan.load.duration_ns = Some(window_ns);
     job.raw = None;
-    let usable = weir_sys::usable_cpus().map_or(1, |cpus| cpus.len());
+    let usable = sys::usable_cpus().map_or(1, |cpus| cpus.len());
     if threads as usize > usable {
         // As for any load with more threads than CPUs.
         job.plan.pacing = Pacing::Sleep;

@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use weir_machine::sys;
 use weir_result::document::Input;
 use weir_text::setting::{BODY, BODY_SIZE, FORM_FIELD};
 use weir_text::units;
@@ -66,7 +67,7 @@ impl Body {
             return Ok(Body::Bytes(content.clone()));
         }
         let path = &*file.path;
-        let file = weir_sys::open_input(path).with_context(|| unreadable(path))?;
+        let file = sys::open_input(path).with_context(|| unreadable(path))?;
         let found = file.metadata().with_context(|| unreadable(path))?;
         // Files of proc(5) are regular, and 0 bytes long whatever is in them.
         if !found.is_file() || found.len() == 0 {

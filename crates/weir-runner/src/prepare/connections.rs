@@ -4,8 +4,8 @@ use std::net::{IpAddr, ToSocketAddrs};
 
 use anyhow::{Context, Result, bail, ensure};
 use weir_io::Endpoint;
+use weir_machine::sys::{self, DescriptorLimit};
 use weir_result::Plan;
-use weir_sys::DescriptorLimit;
 use weir_text::setting::{CONNECT_TO, CONNECTIONS, SOURCE_IP, THREADS, UNIX};
 use weir_text::units;
 
@@ -96,7 +96,7 @@ fn check_source(source: IpAddr) -> Result<()> {
 /// Returns the least number of threads whose descriptor tables hold the connections; 1 with
 /// scripts, whose threads share one table.
 pub(crate) fn threads_min(connections: u32, has_scripts: bool) -> u32 {
-    let limit = weir_sys::descriptor_limit().map_or(u64::MAX, |limit| limit.hard);
+    let limit = sys::descriptor_limit().map_or(u64::MAX, |limit| limit.hard);
     let of_thread = limit.saturating_sub(RESERVED).max(1);
     match has_scripts {
         true => 1,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use weir_engine::{CallChecks, ResponseChecks};
-use weir_expect::{ExpectError, Expectation, Expectations};
 use weir_http::{BodyBudget, Interest};
+use weir_requests::expect::{ExpectError, Expectation, Expectations};
 use weir_result::ExpectPlan;
 use weir_text::setting::{EXPECT, GRPC_PROTO};
 

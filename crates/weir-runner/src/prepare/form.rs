@@ -2,7 +2,7 @@
 //! is a file.
 
 use anyhow::{Result, bail};
-use weir_list::form_encoded;
+use weir_requests::list::form_encoded;
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::FORM_FIELD;
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use weir_engine::CallChecks;
-use weir_expect::CallContent;
 use weir_grpc::{Method, MethodName, Schema, gzip};
 use weir_http::grpc::{CallRules, push_message, timeout_text};
 use weir_io::Endpoint;
+use weir_requests::expect::CallContent;
 use weir_result::Header;
 use weir_result::document::InputRole;
 use weir_text::setting::{BODY, GRPC, GRPC_PROTO, HEADER, URL};

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{ListRows, ListedRequest, RequestList, RowStream};
 use weir_http::{Prepared, is_safe_method};
-use weir_list::{
+use weir_requests::list::{
     Group, ListFormat, NAMES_MAX, Names, Order, RecordedRequest, Row, RowIndex, Sequence, TableRows,
 };
 use weir_result::document::{Input, InputRole};

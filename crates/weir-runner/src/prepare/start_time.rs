@@ -1,6 +1,7 @@
 //! The common start of the parts of a run on several machines.
 
 use anyhow::{Result, bail};
+use weir_machine::sys;
 use weir_text::setting::START_AT;
 use weir_text::units;
 
@@ -13,7 +14,7 @@ const WAIT_MAX_NS: u64 = 24 * 3_600 * 1_000_000_000;
 /// When it has passed, or is more than a day ahead.
 pub(crate) fn check_start(start_at: Option<u64>) -> Result<()> {
     let Some(at) = start_at else { return Ok(()) };
-    let now = weir_sys::realtime_ns();
+    let now = sys::realtime_ns();
     if at <= now {
         let ago = units::duration(now - at);
         bail!("{START_AT} was {ago} ago: give a time ahead, $(($(date +%s) + 10))");

@@ -1,7 +1,7 @@
 //! The number of worker threads, and the CPUs they run on.
 
 use anyhow::{Context, Result, bail, ensure};
-use weir_machine::{Root, ThreadLimit};
+use weir_machine::{Root, ThreadLimit, sys};
 use weir_result::{Note, Pacing, Part};
 use weir_text::setting::{PIN, THREADS};
 
@@ -137,7 +137,7 @@ const CHECKED_FROM: u32 = 256;
 
 /// The CPUs to run on: the affinity mask's, at most as many as the cgroup's quota grants.
 pub(crate) fn usable_cpus() -> Vec<u32> {
-    let mut cpus = weir_sys::usable_cpus().unwrap_or_default();
+    let mut cpus = sys::usable_cpus().unwrap_or_default();
     if let Some(quota) = weir_machine::cpu_quota(&Root::machine()) {
         cpus.truncate((quota.ceil() as usize).max(1));
     }
@@ -147,7 +147,7 @@ pub(crate) fn usable_cpus() -> Vec<u32> {
 fn pinned(pin: Option<&Pin>) -> Result<Vec<u32>> {
     let Some(pin) = pin else { return Ok(Vec::new()) };
     let usable =
-        weir_sys::usable_cpus().with_context(|| format!("{PIN}: the usable CPUs are unknown"))?;
+        sys::usable_cpus().with_context(|| format!("{PIN}: the usable CPUs are unknown"))?;
     let Pin::Cpus(cpus) = pin else { return Ok(usable) };
     match cpus.iter().find(|cpu| !usable.contains(cpu)) {
         Some(cpu) => bail!(

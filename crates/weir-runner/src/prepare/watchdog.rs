@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_io::Clock;
-use weir_machine::{Memory, Root};
+use weir_machine::{Memory, Root, sys};
 use weir_script::{Call, Calling, ScriptError};
 
 use crate::background::{Beside, End};
@@ -77,7 +77,7 @@ impl CallSeen {
         let values = counters.lines().filter_map(|line| line.split_once("char: "));
         let moved_bytes = values.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum();
         let memory_mib = Memory::of_this_process(&root).map_or(0, |memory| memory.peak_bytes >> 20);
-        let cpu = weir_sys::process_cpu_time().unwrap_or_default().total();
+        let cpu = sys::process_cpu_time().unwrap_or_default().total();
         CallSeen { call, moved_bytes, memory_mib, cpu, at }
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use weir_expect::FieldKey;
 use weir_http::Prepared;
 use weir_http::ws::{MessageKey, WsOptions};
+use weir_requests::expect::FieldKey;
 use weir_result::{Closer, WebSocketPlan};
 use weir_text::setting::{
     BODY, CLOSE, DATA_MATCH, HEADER, HTTP, MESSAGES, METHOD, PIPELINE, RATE, REPLAY, SCRIPT,

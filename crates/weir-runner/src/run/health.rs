@@ -10,7 +10,7 @@ mod wall_clock;
 
 use weir_engine::{BEAT_NS, Heartbeat, Job};
 use weir_io::{Clock, Endpoint, Nanos};
-use weir_machine::{OwnSchedStat, SchedStat};
+use weir_machine::{OwnSchedStat, SchedStat, sys};
 use weir_result::{ClientHealth, Measurements, RoundTrips, Stops};
 
 use crate::background::{Beside, End};
@@ -161,7 +161,7 @@ struct Beats {
 impl Beats {
     fn new(clock: Clock, end: End) -> Beats {
         // Without this call the timer is less exact, by 50 µs.
-        let _coarse = weir_sys::set_timer_slack(1);
+        let _coarse = sys::set_timer_slack(1);
         let times = OwnSchedStat::open();
         let last = times.read();
         let heartbeat = Heartbeat::default();

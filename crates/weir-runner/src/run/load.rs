@@ -8,10 +8,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use weir_engine::{Control, Job, LiveMessage, ScriptFailure};
 use weir_io::{Clock, Waker};
+use weir_machine::sys::{self, CpuTime, Signal};
 use weir_machine::{Memory, Root};
 use weir_result::Plan;
 use weir_result::document::{ClientUsage, DocumentParts, NetworkSection, SideRecords};
-use weir_sys::{CpuTime, Signal};
 use weir_verdict::AbortCondition;
 
 use crate::errors::NoThread;
@@ -34,7 +34,7 @@ pub(crate) struct Epoch {
 impl Epoch {
     /// Sets the epoch to now.
     pub(crate) fn start() -> Epoch {
-        Epoch { clock: Clock::start(), unix_ns: weir_sys::realtime_ns() }
+        Epoch { clock: Clock::start(), unix_ns: sys::realtime_ns() }
     }
 
     /// The identifier that distinguishes this run from others.
@@ -100,7 +100,7 @@ pub(crate) fn carry_out(
     }
     interrupts.watch_over(&control, clock);
     let states = scripts.map(|scripts| scripts.main.take_workers()).unwrap_or_default();
-    let cpu_before = weir_sys::process_cpu_time().unwrap_or_default();
+    let cpu_before = sys::process_cpu_time().unwrap_or_default();
     let its_control = Arc::clone(&control);
     let its_plan = job.plan.clone();
     let watcher = Watcher::start(job, clock, move || its_control.window(&its_plan));
@@ -163,11 +163,11 @@ fn follow(
     interrupts: &Interrupts,
     stop: &dyn Fn(),
 ) {
-    let _usual = weir_sys::lower_priority();
+    let _usual = sys::lower_priority();
     // In a closed loop workers may never rest, and the picture would stand still. A condition has
     // to end a load that leaves no CPU idle too.
     if plan.load.is_open_loop() && abort.is_empty() {
-        let _usual = weir_sys::run_when_idle();
+        let _usual = sys::run_when_idle();
     }
     live::follow(plan, messages, observer, |interval| {
         if interrupts.received().is_none() && abort.ends_with(interval) {
@@ -178,7 +178,7 @@ fn follow(
 
 /// CPU time that the process has used since `before`, and its peak memory.
 fn usage_since(before: CpuTime) -> ClientUsage {
-    let now = weir_sys::process_cpu_time().unwrap_or_default();
+    let now = sys::process_cpu_time().unwrap_or_default();
     let ns = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
     ClientUsage {
         cpu_user_ns: ns(now.user.saturating_sub(before.user)),

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::thread::{self, JoinHandle};
 
 use anyhow::Result;
+use weir_machine::sys;
 use weir_report::raw::{RawAbout, RawTrial, RawWriter};
 use weir_result::document::{DocumentParts, RawSection};
 use weir_result::{Note, Part, Plan, RawLog};
@@ -88,7 +89,7 @@ impl RawOutput {
         let (log, source) = RawLog::new(BUFFER_BYTES, plan.own_threads());
         let names = plan.list.as_ref().map(|list| list.names.clone()).unwrap_or_default();
         let write = move || {
-            let _usual = weir_sys::lower_priority();
+            let _usual = sys::lower_priority();
             writer.set_names(&names)?;
             source.receive(|rows| writer.write(rows)).map(|()| writer)
         };

@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use weir_engine::{Control, Job};
 use weir_io::Clock;
+use weir_machine::sys;
 use weir_result::{Arrivals, DueTimes, Measurements, Pacing, Part, Plan, Rate, StampChoice};
 
 use crate::prepare::location::is_local;
@@ -53,7 +54,7 @@ impl Witness {
 /// True if `auto` starts a witness: a CPU is free for it, and the window has room for enough
 /// probes.
 pub(crate) fn is_useful(job: &Job) -> bool {
-    let usable = weir_sys::usable_cpus().map_or(0, |cpus| cpus.len());
+    let usable = sys::usable_cpus().map_or(0, |cpus| cpus.len());
     let plan = &job.plan;
     let is_server_local = is_local(&job.target.endpoint) != Some(false);
     let window_s = match plan.load.length_ns() {

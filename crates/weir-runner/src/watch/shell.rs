@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use weir_sys::unblock_in;
+use weir_machine::sys::{self, unblock_in};
 
 use crate::patience::{Over, Patience};
 
@@ -105,7 +105,7 @@ fn read_all(mut pipe: impl Read) -> (Vec<u8>, bool) {
 
 /// Kills the process group of a child. The standard library can only kill the child itself.
 fn kill(child: &mut Child) {
-    if weir_sys::kill_group(child.id()).is_err() {
+    if sys::kill_group(child.id()).is_err() {
         let _ended_by_itself = child.kill();
     }
     let _reaped = child.wait();

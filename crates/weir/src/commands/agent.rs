@@ -7,9 +7,9 @@ use std::{fs, thread};
 use anyhow::{Context, Result, bail};
 use weir_fleet::{AgentProcess, AgentSettings, Identity, Role, clock_name, on_this_machine};
 use weir_machine::Root;
+use weir_machine::sys::{self, Signal, Signals};
 use weir_runner::credentials::split_userinfo;
 use weir_runner::{LocalRunner, MachineAccess, NoThread};
-use weir_sys::{Signal, Signals};
 
 use crate::args::fleet::AgentArgs;
 use crate::fleet::{VERSION, access, within};
@@ -23,7 +23,7 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<ExitCode> {
     let bus = access(&args.bus, &[Role::Agent])?;
     let name = name_of(args.name.clone(), bus.identity.as_ref())?;
     let received = await_signal()?;
-    let cpus = weir_sys::usable_cpus().map_or(1, |cpus| cpus.len() as u32);
+    let cpus = sys::usable_cpus().map_or(1, |cpus| cpus.len() as u32);
     // In a container the cgroup may grant fewer than the mask has.
     let quota = weir_machine::cpu_quota(&Root::machine());
     let cpus = quota.map_or(cpus, |quota| cpus.min(quota.ceil() as u32).max(1));

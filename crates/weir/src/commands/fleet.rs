@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use weir_fleet::{AgentFacts, AgentPresence, FleetPlan, KeptRun, Role};
+use weir_machine::sys;
 use weir_report::{TextOptions, exporters, json};
 use weir_runner::InterruptStage;
 use weir_text::{printable, units};
@@ -120,7 +121,7 @@ fn run_line(kept: &KeptRun) -> String {
     match begun_unix_ns {
         None => format!("run {run}   not begun"),
         Some(ns) => {
-            let ago = units::duration(weir_sys::realtime_ns().saturating_sub(*ns));
+            let ago = units::duration(sys::realtime_ns().saturating_sub(*ns));
             format!("run {run}   begun {ago} ago on {}", printable(&agents))
         }
     }

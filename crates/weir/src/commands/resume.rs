@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use weir_conductor::Variant;
 use weir_result::study::{Design, Hooks, StudyError, TrialOutcome};
 use weir_result::{Load, Study};
 use weir_runner::{REDACTED, Runner};
+use weir_study::Variant;
 
 use super::study::{self, StudySettings, consent};
 use super::{recorded, secrets};
@@ -131,7 +131,7 @@ fn restored_hook(
         (Some(command), None) if command.contains(REDACTED) => {
             bail!("the study has {command:?} for {flag}: give the command again with {flag}")
         }
-        (_, Some(given)) if recorded != Some(&*weir_conductor::redacted(variants, given)) => {
+        (_, Some(given)) if recorded != Some(&*weir_study::redacted(variants, given)) => {
             bail!("{flag} is not the command of the study, {:?}", recorded.unwrap_or("none"))
         }
         (recorded, given) => Ok(given.or(recorded).map(str::to_owned)),

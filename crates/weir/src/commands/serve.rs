@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use weir_io::Endpoint;
+use weir_machine::sys::{self, Signals};
 use weir_runner::NoThread;
 use weir_serve::{Behaviour, Framing, Handle, Http2Options, ServeOptions, Stats, WebSocketOptions};
-use weir_sys::Signals;
 use weir_text::printable;
 
 use crate::args::serve::ServeArgs;
@@ -36,7 +36,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
     let (tls, authority) = args.tls.config(&options.listen)?;
     options.tls = tls;
     let scheme = if options.tls.is_some() { "https" } else { "http" };
-    let _as_it_was = weir_sys::raise_descriptor_limit();
+    let _as_it_was = sys::raise_descriptor_limit();
     let signals = Signals::block().context("signals cannot be waited for")?;
     let handle = weir_serve::spawn(options)?;
     terminal::print(|out| {

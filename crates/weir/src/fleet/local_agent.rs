@@ -4,6 +4,7 @@ use std::env;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
+use weir_machine::sys;
 
 /// Environment variable with the address of the bus.
 pub(crate) const BUS: &str = "WEIR_BUS";
@@ -26,7 +27,7 @@ impl LocalAgent {
         command.args(["agent", "--quiet", "--insecure-bus", "--allow", "any", "--permit", "all"]);
         command.args(["--name", name]);
         command.env(BUS, bus).stdin(Stdio::null()).stdout(Stdio::null());
-        let child = weir_sys::end_with_this_thread(&mut command).spawn();
+        let child = sys::end_with_this_thread(&mut command).spawn();
         let child = child.context("an agent cannot be started")?;
         Ok(LocalAgent { _process: HelperProcess(child) })
     }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use std::{env, io, thread};
 
 use anyhow::{Context, Result, bail};
+use weir_machine::sys;
 
 use super::local_agent::HelperProcess;
 use crate::terminal::shown;
@@ -118,7 +119,7 @@ fn spawn(configuration: &Path) -> io::Result<Child> {
         let mut command = Command::new(program);
         command.arg("-c").arg(configuration);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        weir_sys::end_with_this_thread(&mut command).spawn()
+        sys::end_with_this_thread(&mut command).spawn()
     };
     match spawn(Path::new(PROGRAM)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use weir_machine::sys;
 use weir_runner::NoThread;
 
 use super::scrapers::Scrapers;
@@ -69,7 +70,7 @@ impl LiveEndpoint {
         let address = self.listener.local_addr()?;
         let serve = move || {
             // Where it is forbidden, the thread runs like all others.
-            let _as_others = weir_sys::lower_priority();
+            let _as_others = sys::lower_priority();
             while self.turn().is_ok() {}
         };
         // This thread outlives the run: nothing ends its wait.
@@ -85,7 +86,7 @@ impl LiveEndpoint {
         let timeout = first.map(|until| until.saturating_duration_since(Instant::now()));
         let sockets = self.clients.iter().map(|client| client.stream.as_fd());
         let sources: Vec<_> = sockets.chain([self.listener.as_fd()]).collect();
-        let mut ready = weir_sys::await_readable(&sources, timeout)?;
+        let mut ready = sys::await_readable(&sources, timeout)?;
         let is_calling = ready.pop().unwrap_or(false);
         let now = Instant::now();
         for (mut client, is_ready) in std::mem::take(&mut self.clients).into_iter().zip(ready) {

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::json;
+use weir_machine::sys;
 use weir_report::json::escaped;
 use weir_report::jsonl;
 use weir_result::document::SeriesEntry;
@@ -87,7 +88,7 @@ impl LinesState {
     /// Prints lines while standard output has room for them: a reader that pauses must hold up
     /// neither the other observers nor the end of the run.
     fn print(&mut self) {
-        while self.failure.is_none() && !self.waiting.is_empty() && weir_sys::is_stdout_writable() {
+        while self.failure.is_none() && !self.waiting.is_empty() && sys::is_stdout_writable() {
             let Some((start_ns, line)) = self.waiting.pop_front() else { return };
             // It may be there in part after a failure, so that it is not printed again.
             self.failure = terminal::print(|out| out.write_all(&line)).err();

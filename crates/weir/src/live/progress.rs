@@ -3,6 +3,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use weir_machine::sys;
 use weir_result::{Interval, Note, Plan};
 use weir_runner::{Frame, Observer, Phase, StudyProgress};
 use weir_text::units;
@@ -83,7 +84,7 @@ fn draw(line: &str) {
     // Not locked for the whole run, because other threads write messages to it. A line that wraps
     // could not be overwritten, so it is cut. A closed terminal must not end the run.
     let mut stderr = io::stderr();
-    let columns = weir_sys::terminal_columns().map_or(usize::MAX, usize::from);
+    let columns = sys::terminal_columns().map_or(usize::MAX, usize::from);
     let line: String = line.chars().take(columns.saturating_sub(1)).collect();
     let _gone = write!(stderr, "\r\x1b[K{line}").and_then(|()| stderr.flush());
 }

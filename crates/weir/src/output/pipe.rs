@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use weir_machine::sys;
 use weir_runner::{Interrupts, Over};
 
 use crate::terminal::shown;
@@ -47,7 +48,7 @@ impl Pipe {
         let is_of_shell = path.starts_with("/dev") || path.starts_with("/proc");
         let until = Instant::now() + OPEN_LIMIT;
         let file = loop {
-            let opened = weir_sys::open_pipe(path);
+            let opened = sys::open_pipe(path);
             let opened = opened.with_context(|| {
                 format!("{flag} {} cannot be written: choose another place", shown(path))
             })?;
@@ -77,7 +78,7 @@ impl Write for Pipe {
                 result => return result,
             }
             let slice = patience.slice().map_err(in_words)?;
-            weir_sys::await_writable(self.file.as_fd(), slice)?;
+            sys::await_writable(self.file.as_fd(), slice)?;
         }
     }
 
@@ -97,7 +98,7 @@ fn in_words(over: Over) -> io::Error {
 mod tests {
     use std::process::Command;
 
-    use weir_sys::Signal;
+    use weir_machine::sys::Signal;
 
     use super::*;
 

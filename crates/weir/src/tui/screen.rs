@@ -17,7 +17,7 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::layout::Rect;
-use weir_sys::{HeldOutput, HeldText};
+use weir_machine::sys::{self, HeldOutput, HeldText};
 
 use super::draw::{self, View};
 
@@ -81,7 +81,7 @@ impl Screen {
 
     fn on(mut terminal: File) -> io::Result<Screen> {
         // Text before the load stays before the screen.
-        let _written_later = weir_sys::flush_c_stdout();
+        let _written_later = sys::flush_c_stdout();
         let held = HeldOutput::begin(HELD_BYTES)?;
         if let Some(open) = &mut *lock() {
             open.held = Some(held);
@@ -171,7 +171,7 @@ pub(crate) fn restore() {
     let _gone = execute!(terminal, LeaveAlternateScreen, Show);
     let _gone = disable_raw_mode();
     // A script's text that the C library still holds precedes all later text.
-    let _written_later = weir_sys::flush_c_stdout();
+    let _written_later = sys::flush_c_stdout();
     let text = held.map(HeldOutput::end).unwrap_or_default();
     let _gone = terminal.write_all(&printed(text));
 }
@@ -196,8 +196,8 @@ fn lock() -> MutexGuard<'static, Option<OpenScreen>> {
 /// True if the terminal that is drawn on, or that keys come from, is gone.
 fn has_hung_up() -> bool {
     let stdin = io::stdin();
-    let gives_keys = stdin.is_terminal() && weir_sys::has_hung_up(stdin.as_fd());
-    let is_drawn_on = |open: &OpenScreen| weir_sys::has_hung_up(open.terminal.as_fd());
+    let gives_keys = stdin.is_terminal() && sys::has_hung_up(stdin.as_fd());
+    let is_drawn_on = |open: &OpenScreen| sys::has_hung_up(open.terminal.as_fd());
     gives_keys || lock().as_ref().is_some_and(is_drawn_on)
 }
 
@@ -242,7 +242,7 @@ mod tests {
         if std::env::var_os(PANICS).is_some() {
             drop(Screen::open().expect("script(1) gives a terminal"));
             mem::forget(Screen::open().expect("a second time"));
-            weir_sys::Stdout::new().write_all(b"text of a script").expect("memory");
+            sys::Stdout::new().write_all(b"text of a script").expect("memory");
             panic!("on purpose");
         }
         let this = std::env::current_exe().expect("a test runs");

@@ -4,6 +4,7 @@
 use std::fs;
 use std::process::Command;
 
+use weir_machine::sys;
 use weir_result::{Document, Plan};
 
 use crate::support::directory::Directory;
@@ -190,7 +191,7 @@ fn a_dash_is_standard_output() {
 
 #[test]
 fn a_cpu_that_is_not_usable_is_reported_with_those_that_are() {
-    let usable = weir_sys::usable_cpus().expect("affinity");
+    let usable = sys::usable_cpus().expect("affinity");
     let last = usable.last().expect("it runs somewhere");
     let beyond = (last + 1).to_string();
     let reported = format!("usable are {}", usable[0]);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use weir_machine::sys;
 use weir_result::FailurePhase::{Connect, Idle, InUse};
 
 use crate::support::on_an_engine;
@@ -154,7 +155,7 @@ fn more_threads_than_connections_are_noted() {
 #[test]
 fn threads_are_pinned_on_request_only() {
     let server = Served::plainly();
-    let usable = weir_sys::usable_cpus().expect("affinity");
+    let usable = sys::usable_cpus().expect("affinity");
     let last = *usable.last().expect("it runs somewhere");
     on_an_engine(|engine| {
         let cpus = |more: &str| {

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use weir_machine::sys;
 use weir_result::FailurePhase;
 
 use crate::support::directory::Directory;
@@ -311,7 +312,7 @@ fn large_answers_come_whole() {
 
 #[test]
 fn a_thousand_connections_speak_tls() {
-    let _as_it_was = weir_sys::raise_descriptor_limit();
+    let _as_it_was = sys::raise_descriptor_limit();
     let server = Secure::answering(&Authority::new().sign_loopback(), OK);
     let flags = "-c1000 -t2 -n 5000 --insecure --timeout 60s";
     let ran = weir::load("epoll", flags, &[&server.url()]);

@@ -6,6 +6,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 
+use weir_machine::sys;
+
 use crate::support::directory::Directory;
 use crate::support::process::{Output, Process};
 use crate::support::serve::Serve;
@@ -148,7 +150,7 @@ fn events_arrive_in_order_at_their_times() {
     let flags = ["--events", "20", "--first", "30ms", "--gap", "5ms", "--event-cut", "1/2@7"];
     let server = Serve::start(&flags);
     for expected in [20, 7] {
-        let requested_ns = weir_sys::monotonic_ns();
+        let requested_ns = sys::monotonic_ns();
         let response = exchange(&server.url(), "GET /");
         let (head, body) = response.split_once("\r\n\r\n").expect("a head");
         for line in ["Transfer-Encoding: chunked", "Content-Type: text/event-stream"] {

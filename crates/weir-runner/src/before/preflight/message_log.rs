@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_expect::BodyDecoder;
 use weir_grpc::{Method, SchemaError};
 use weir_http::{
     MessageFormat, MessageFraming, MessageKind, MessageReader, MessageReading, ReceivedMessage,
 };
 use weir_io::Nanos;
+use weir_requests::expect::BodyDecoder;
 
 use super::trace::{ExchangeTrace, KEPT_BYTES};
 

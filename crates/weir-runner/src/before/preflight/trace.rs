@@ -1,9 +1,9 @@
 //! The one request of `--debug` as a user looks at it: the text of request and response, messages
 //! with their times, and the time of each step.
 
-use weir_expect::BodyDecoder;
 use weir_http::{Head, ReceivedResponse, Request};
 use weir_io::Nanos;
+use weir_requests::expect::BodyDecoder;
 use weir_text::units;
 
 /// Maximum bytes of a body that are shown, and that are kept.

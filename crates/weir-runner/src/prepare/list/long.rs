@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use aws_lc_rs::digest::{Context as Digest, SHA256};
 use weir_engine::{ListedRequest, RowCursor, RowSource};
-use weir_list::{IndexedRows, ListFormat, Names, RowIndex, RowIndexer};
+use weir_requests::list::{IndexedRows, ListFormat, Names, RowIndex, RowIndexer};
 use weir_result::ListOrder;
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{EXPECT, LIST};
@@ -123,7 +123,7 @@ impl RowPreparer {
     ///
     /// # Errors
     /// When it cannot be sent, or has what a list of this length cannot have.
-    pub(super) fn request(&self, row: &weir_list::Row) -> Result<ListedRequest> {
+    pub(super) fn request(&self, row: &weir_requests::list::Row) -> Result<ListedRequest> {
         if !row.expect.is_empty() {
             return Err(no_expectations());
         }

@@ -1,7 +1,7 @@
 //! The first requests of a list, as `--print-plan` shows them.
 
 use weir_engine::{ListRows, ListedRequest, RequestList};
-use weir_list::Values;
+use weir_requests::list::Values;
 
 /// Returns the request lines of the first slots, at most `most`. Fields have the values of the
 /// first connection.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow, bail};
 use weir_engine::{ListedRequest, RowCursor, RowSource};
 use weir_http::is_safe_method;
-use weir_list::{
+use weir_requests::list::{
     RecordedRequest, Recording, RecordingError, RecordingFormat, ReplayRules, RowError, SpeedFactor,
 };
 use weir_result::document::{Input, InputRole};

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::BodyEncoder;
 use weir_http::Prepared;
-use weir_list::{FormPart, PartContent, Row, RowBody, TableRows, Template, Values, multipart_body};
+use weir_requests::list::{
+    FormPart, PartContent, Row, RowBody, TableRows, Template, Values, multipart_body,
+};
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{ALLOW_LOCAL, GRPC, HTTP, ROWS, SKIP_OTHER_ORIGINS};
 

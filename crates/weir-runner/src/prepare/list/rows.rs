@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use anyhow::{Result, anyhow};
-use weir_list::{ListFormat, Position, Row, RowError, RowReader};
+use weir_requests::list::{ListFormat, Position, Row, RowError, RowReader};
 
 /// Returns the position of a row in a list, for messages. `place` begins those of the list; it is
 /// empty for the URLs of the command line.

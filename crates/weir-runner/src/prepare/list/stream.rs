@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Result, bail};
 use aws_lc_rs::digest::{Context as Digest, SHA256};
 use weir_engine::NextRow;
-use weir_list::{Row, RowReader};
+use weir_requests::list::{Row, RowReader};
 use weir_result::document::{Input, InputRole};
 use weir_result::{ListOrder, Plan};
 use weir_text::Setting;

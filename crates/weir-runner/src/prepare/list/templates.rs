@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use weir_engine::ListedRequest;
-use weir_list::{Constants, Fields, ListFormat, RowOrder, Table, TableRows};
+use weir_requests::list::{Constants, ListFormat, RowOrder, Table, TableRows, TemplateFields};
 use weir_result::TemplatePlan;
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{ALLOW_LOCAL, CONNECTIONS, ROWS, ROWS_ORDER};
@@ -103,7 +103,7 @@ impl Templates {
         marks: &mut Marks,
     ) -> Result<String> {
         self.mark_by(
-            if is_encoded { Fields::mark_encoded } else { Fields::mark },
+            if is_encoded { TemplateFields::mark_encoded } else { TemplateFields::mark },
             text,
             true,
             marks,
@@ -116,7 +116,7 @@ impl Templates {
     }
 
     fn mark(&self, text: &str, may_read: bool, marks: &mut Marks) -> Result<String> {
-        self.mark_by(Fields::mark, text, may_read, marks)
+        self.mark_by(TemplateFields::mark, text, may_read, marks)
     }
 
     fn mark_by(
@@ -149,12 +149,13 @@ impl Templates {
 }
 
 /// Replaces the fields in a text by marks.
-type MarkFields = fn(&mut Fields, &str, Option<&Table>, &dyn Constants) -> Result<String, String>;
+type MarkFields =
+    fn(&mut TemplateFields, &str, Option<&Table>, &dyn Constants) -> Result<String, String>;
 
 /// The fields of one request, and the values that were read from this machine for it.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    pub(super) fields: Fields,
+    pub(super) fields: TemplateFields,
     pub(super) secrets: Vec<String>,
 }
 

@@ -2,8 +2,8 @@
 //! tokens in it.
 
 use anyhow::{Context, Result, anyhow};
-use weir_expect::JsonPointer;
 use weir_http::{MessageContent, MessageKind, MessageReader, MessageReading, TokenUsage};
+use weir_requests::expect::JsonPointer;
 use weir_text::setting::TOKENS;
 
 use super::event_members::EventMembers;

@@ -1,7 +1,7 @@
 //! The secrets of a run: where they stand in requests, lists and expectations.
 
 use serde_json::Value;
-use weir_list::{Row, RowBody};
+use weir_requests::list::{Row, RowBody};
 
 use super::found::{FoundSecrets, password_of, secrets_of_user};
 use super::{Redaction, bodies};

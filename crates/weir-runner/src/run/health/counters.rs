@@ -2,7 +2,9 @@
 //! does not provide is `None`, never zero.
 
 use std::collections::BTreeMap;
-use weir_machine::{CpuTicks, Group, PressureStall, Root, Softnet, groups, named, throttled_ns};
+use weir_machine::{
+    CpuTicks, Group, PressureStall, Root, Softnet, groups, named, sys, throttled_ns,
+};
 use weir_result::ClientHealth;
 
 use super::server::{ServerProcesses, ThreadTimes};
@@ -28,7 +30,7 @@ impl CounterSources {
     pub(super) fn find(server: ServerProcesses) -> CounterSources {
         const INTERFACES: &str = "sys/class/net";
         let root = Root::machine();
-        let cpus = weir_sys::usable_cpus().unwrap_or_default();
+        let cpus = sys::usable_cpus().unwrap_or_default();
         let interfaces = root.names(INTERFACES).into_iter().filter_map(|name| {
             let directory = format!("{INTERFACES}/{name}");
             // In Mbit/s; −1 or an error for an interface without a speed.

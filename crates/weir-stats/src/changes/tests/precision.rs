@@ -80,6 +80,6 @@ fn sixteen_runs_show_a_step() {
         assert_eq!(step(runs).len(), 1, "{runs} runs");
     }
     for runs in 0..12 {
-        assert_eq!(step(runs), [], "{runs} runs");
+        assert_eq!(step(runs), [0_usize; 0], "{runs} runs");
     }
 }

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use weir_conductor::Variant;
 use weir_result::study::Design;
+use weir_study::Variant;
 
 use super::making::{make, metrics, primary_metric};
 use super::variant::of_words;

@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Result;
-use weir_conductor::Keeper;
 use weir_result::{Document, Study};
 use weir_runner::{RawOutput, RawTrial};
+use weir_study::Keeper;
 
 use crate::errors::NotWritten;
 use crate::history::Saving;

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use weir_conductor::{Conductor, Variant, redacted};
 use weir_report::view::Report;
 use weir_report::{Annotation, Exporter, Findings, Source, TextOptions, exporters, markdown};
 use weir_result::document::Tool;
 use weir_result::study::{Cell, Comparison, Design, Gate, Hooks, StudyResult, StudyState};
 use weir_result::{Plan, STUDY_VERSION, Study};
 use weir_runner::{RawOutput, Runner};
+use weir_study::{Conductor, Variant, redacted};
 
 use super::keeper::StudyFiles;
 use super::settings::StudySettings;
@@ -95,7 +95,7 @@ pub(crate) fn conduct(
     let exports = ExportFiles::at(settings.exports.clone(), &kept, &interrupts.temporaries)?;
     let rows = settings.rows.map(file).transpose()?;
     if !settings.quiet {
-        terminal::eprint_line(weir_conductor::estimate(&study, &variants));
+        terminal::eprint_line(weir_study::estimate(&study, &variants));
         if let Some(text) = weir_study::undecidable(&study) {
             terminal::eprint_line(format_args!("note: {text}"));
         }

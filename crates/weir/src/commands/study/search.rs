@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use weir_machine::sys;
 use weir_result::study::{Design, SearchEffort};
 use weir_study::search::{precise, quick};
 use weir_text::units;
@@ -116,7 +117,7 @@ fn has_connections(words: &[OsString]) -> bool {
 
 /// Returns the greatest number of connections that this machine's descriptors allow.
 fn connections_max() -> u32 {
-    let Ok(limit) = weir_sys::raise_descriptor_limit() else { return CONNECTIONS_MAX };
+    let Ok(limit) = sys::raise_descriptor_limit() else { return CONNECTIONS_MAX };
     let free = limit.soft.saturating_sub(DESCRIPTORS_KEPT).max(1);
     u32::try_from(free).map_or(CONNECTIONS_MAX, |free| free.min(CONNECTIONS_MAX))
 }

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use weir_conductor::Variant;
 use weir_result::study::{Cell, Design, Factor, Level};
+use weir_study::Variant;
 
 use super::making::{self, metrics};
 use super::variant::of_levels;

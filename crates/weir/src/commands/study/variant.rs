@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use clap::CommandFactory;
-use weir_conductor::Variant;
 use weir_result::study::Level;
+use weir_study::Variant;
 
 use crate::args::{Cli, SpecArgs, parse_study_run};
 

@@ -1,7 +1,7 @@
 //! Responses of any bytes, and expectations of any text.
 
-use weir_expect::{BodyDecoder, Expectation, Expectations, FirstBodies};
 use weir_http::ReceivedResponse;
+use weir_requests::expect::{BodyDecoder, Expectation, Expectations, FirstBodies};
 
 /// Limit of decoded bodies, in bytes.
 const LIMIT: usize = 4_096;

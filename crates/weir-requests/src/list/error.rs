@@ -1,0 +1,21 @@
+//! A row that cannot be used.
+
+use thiserror::Error;
+
+use crate::list::Position;
+
+/// A row that cannot be used, or a list that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{position}: {text}")]
+pub struct RowError {
+    /// Its position.
+    pub position: Position,
+    /// Reason, which fits behind a colon.
+    pub text: String,
+}
+
+impl RowError {
+    pub(super) fn new(position: impl Into<Position>, text: impl Into<String>) -> RowError {
+        RowError { position: position.into(), text: text.into() }
+    }
+}

@@ -1,0 +1,66 @@
+//! A row of a list: one request as it is written there.
+
+use crate::list::{FormPart, Position};
+
+/// A request of a list. What a row leaves out, the command line gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its position.
+    pub position: Position,
+    /// Method.
+    pub method: Option<String>,
+    /// URL or path as written; curl's scheme is added. Empty if it is that of the command line.
+    pub target: String,
+    /// Header fields in order.
+    pub headers: Vec<(String, String)>,
+    /// `USER:PASS` of basic authentication.
+    pub basic_auth: Option<String>,
+    /// Body.
+    pub body: Option<RowBody>,
+    /// Media type of the body unless a header field gives it, of the row or of the command line.
+    pub media_type: Option<&'static str>,
+    /// Name under which it is counted.
+    pub name: Option<String>,
+    /// Number of its turns in one pass over the list, at least 1.
+    pub weight: u32,
+    /// Expectations of its response.
+    pub expect: Vec<String>,
+}
+
+/// A body of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowBody {
+    /// The body itself.
+    Bytes(Vec<u8>),
+    /// Path of a file of this machine with the body. The list's author has chosen it.
+    File(String),
+    /// The same, relative to the directory of the list.
+    FileBeside(String),
+    /// The same; the line ends in it are dropped, as by curl's `-d`.
+    JoinedFile(String),
+    /// A form whose parts have files, and its boundary.
+    Form(String, Vec<FormPart>),
+}
+
+impl Row {
+    /// Returns a row with this body and nothing else.
+    pub(super) fn of_body(line: u64, body: &str) -> Row {
+        Row { body: Some(RowBody::Bytes(body.as_bytes().to_vec())), ..Row::new(line, "") }
+    }
+
+    /// Returns a row with this target and nothing else.
+    pub(super) fn new(position: impl Into<Position>, target: &str) -> Row {
+        Row {
+            position: position.into(),
+            method: None,
+            target: target.to_owned(),
+            headers: Vec::new(),
+            basic_auth: None,
+            body: None,
+            media_type: None,
+            name: None,
+            weight: 1,
+            expect: Vec::new(),
+        }
+    }
+}
