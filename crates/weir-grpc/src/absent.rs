@@ -1,6 +1,8 @@
 //! The types of schemas in a build without the feature `schema`. No [`Schema`] is ever made.
 
-use crate::{ImportedFile, MethodKind, MethodName, SchemaError, SchemaFile};
+use crate::error::SchemaError;
+use crate::method_name::{MethodKind, MethodName};
+use crate::schema_file::{ImportedFile, SchemaFile};
 
 /// A schema; this build has none.
 #[derive(Clone, Debug)]

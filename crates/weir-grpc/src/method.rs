@@ -4,7 +4,8 @@ use prost::Message;
 use prost_reflect::{DynamicMessage, MessageDescriptor, MethodDescriptor};
 use serde_json::Value;
 
-use crate::{MethodKind, SchemaError};
+use crate::error::SchemaError;
+use crate::method_name::MethodKind;
 
 /// A method of a service.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::SchemaError;
+use crate::error::SchemaError;
 
 /// Name of a method: `package.Service/Method`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use prost::Message;
 
 use crate::descriptors::FileDescription;
+use crate::error::SchemaError;
 use crate::pool::{google_file, pool_of};
-use crate::{Schema, SchemaError, one_line};
+use crate::{Schema, one_line};
 
 /// Most files of a service.
 const FILES_MAX: usize = 10_000;
@@ -177,8 +178,8 @@ struct ReflectionFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SchemaFile;
     use crate::descriptors::DescriptorSet;
+    use crate::schema_file::SchemaFile;
 
     const BASE: &str = "syntax = \"proto3\"; package p; import \"google/protobuf/empty.proto\";
         message A { int32 n = 1; google.protobuf.Empty e = 2; }";

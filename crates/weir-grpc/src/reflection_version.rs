@@ -1,6 +1,6 @@
 //! Versions of the reflection service, and their methods.
 
-use crate::MethodName;
+use crate::method_name::MethodName;
 
 /// Version of the reflection service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,8 +11,11 @@ use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 use crate::descriptors::{DescriptorSet, FileDescription};
 use crate::edition_text::EditionText;
 use crate::editions;
+use crate::error::SchemaError;
+use crate::method_name::MethodName;
 use crate::pool::pool_of;
-use crate::{ImportedFile, Method, MethodName, SchemaError, SchemaFile, one_line};
+use crate::schema_file::{ImportedFile, SchemaFile};
+use crate::{Method, one_line};
 
 /// Services, methods and messages.
 #[derive(Clone, Debug)]

@@ -7,13 +7,19 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::client::completed_response;
+use crate::client::{Http1, unfinished_response};
+use crate::error::ProtocolError;
 use crate::h2::H2Client;
+use crate::head::{Head, read_head};
+use crate::messages::ReceivedMessage;
+use crate::multiplexed::{EndReason, Multiplexed, StreamEvent, StreamEventKind};
+use crate::received_response::ReceivedResponse;
+use crate::request::Request;
+use crate::request_id::RequestId;
+use crate::request_traits::RequestTraits;
+use crate::response_event::ResponseEvent;
+use crate::sse;
 use crate::ws::WsClient;
-use crate::{
-    EndReason, Head, Http1, Multiplexed, ProtocolError, ReceivedMessage, ReceivedResponse, Request,
-    RequestId, RequestTraits, ResponseEvent, StreamEvent, StreamEventKind, read_head, sse,
-    unfinished_response,
-};
 
 /// Most bytes that are kept of those received, for the head of a response of HTTP/1.
 const RECEIVED_KEPT: usize = 1 << 20;

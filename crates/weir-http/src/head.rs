@@ -1,7 +1,7 @@
 //! Parser for a whole head with its fields, to inspect one response, as in the check before a run.
 //! It must not determine the end of a body; that is the task of [`crate::Http1`].
 
-use crate::ProtocolError;
+use crate::error::ProtocolError;
 use crate::message::line::{self, Field, Line, REASON_AT};
 use crate::message::section::SECTION_BYTES_MAX;
 

@@ -8,11 +8,13 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::budget::BodyBudget;
+use crate::error::ProtocolError;
 use crate::grpc::CallRules;
-use crate::{
-    BodyBudget, Interest, MessageFormat, ProtocolError, ReceivedMessage, ReceivedResponse, Request,
-    RequestId,
-};
+use crate::messages::{MessageFormat, ReceivedMessage};
+use crate::received_response::{Interest, ReceivedResponse};
+use crate::request::Request;
+use crate::request_id::RequestId;
 
 /// Client side of one multiplexed connection. Times are the caller's, in nanoseconds.
 ///

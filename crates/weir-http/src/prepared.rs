@@ -3,11 +3,14 @@
 
 use std::sync::Arc;
 
+use crate::error::RequestError;
 use crate::message::chunked::{LAST_CHUNK, push_chunk_size};
 use crate::message::fields::Fields as FieldLines;
 use crate::message::line::{is_token, trim};
 use crate::raw::split;
-use crate::{RawRequestError, Request, RequestError, RequestTraits, read_requests};
+use crate::raw::{RawRequestError, read_requests};
+use crate::request::Request;
+use crate::request_traits::RequestTraits;
 
 /// A request in wire format. Immutable and shared: a clone is a reference.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
-use crate::Multiplexed;
+use crate::multiplexed::Multiplexed;
 
 /// The protocol of the connections.
 ///

@@ -7,12 +7,13 @@ use std::ops::Range;
 use memchr::{memchr, memchr_iter, memrchr};
 use thiserror::Error;
 
+use crate::error::ProtocolError;
 use crate::message::chunked::ChunkFraming;
 use crate::message::framing::{BodyEnd, FramingFields};
 use crate::message::line::{self, Field, Line, LineOffsets, is_token};
 use crate::message::scan;
 use crate::request_id::DEPTH_MAX;
-use crate::{ProtocolError, RequestTraits};
+use crate::request_traits::RequestTraits;
 
 /// One request of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::RequestId;
+use crate::request_id::RequestId;
 
 /// A complete final response, or several equal ones in a row, which
 /// [`Http1::receive_cached`](crate::Http1::receive_cached) may merge.

@@ -3,7 +3,13 @@
 use std::io;
 use std::sync::Arc;
 
-use crate::{Capabilities, Clock, Endpoint, Listener, Nanos, SocketOptions, TcpTally, Waker};
+use crate::capabilities::Capabilities;
+use crate::endpoint::Endpoint;
+use crate::listener::Listener;
+use crate::socket_options::SocketOptions;
+use crate::tcp::TcpTally;
+use crate::time::{Clock, Nanos};
+use crate::waker::Waker;
 
 /// A connection's number, dense from zero. The engine assigns it when it opens a connection, and
 /// the backend when it accepts one as a server. The number outlives the socket: a reconnected

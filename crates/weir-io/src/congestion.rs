@@ -1,6 +1,6 @@
 //! The congestion control of new connections, for code beside the load. No backend uses it.
 
-use crate::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::socket::{self, SockAddr};
 
 /// Returns the congestion control algorithm of new connections to `endpoint`; `None` if there is

@@ -3,7 +3,7 @@
 
 use weir_machine::{RunnableThreads, sys};
 
-use crate::Nanos;
+use crate::time::Nanos;
 
 /// Interval between two counts of the runnable threads. One takes about 1 µs.
 const SAMPLE_EVERY_NS: u64 = 1_000_000;

@@ -12,14 +12,15 @@ use std::os::fd::AsRawFd;
 use libc::c_int;
 use weir_machine::sys;
 
+use crate::backend::{Backend, BackendOptions, Close, ConnId, Event, Submitted, WaitPolicy};
+use crate::listener::Listener;
 use crate::margin::WaitMethod;
 use crate::raw_event::{Filled, RawEvent, RawEventKind};
 use crate::slab::Slab;
 use crate::socket_core::{self, ConnState, SocketCore};
+use crate::time::Nanos;
 use crate::token::Token;
-use crate::{
-    Backend, BackendOptions, Close, ConnId, Event, Listener, Nanos, Submitted, WaitPolicy, Waker,
-};
+use crate::waker::Waker;
 
 mod acceptor;
 mod lingering;

@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 
-use crate::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::socket::{self, SockAddr};
 use crate::tcp::TcpInfo;
 

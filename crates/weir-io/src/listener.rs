@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use crate::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::socket::{self, SockAddr};
 
 /// A listening socket, bound to its address.

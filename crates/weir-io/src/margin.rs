@@ -1,6 +1,7 @@
 //! Margin between the end of a sleep and its instant. Pure: the times are arguments.
 
-use crate::{Nanos, WaitPolicy};
+use crate::backend::WaitPolicy;
+use crate::time::Nanos;
 
 /// The spin margin: the 90th percentile of recent wake-up lateness plus an allowance, within
 /// bounds.

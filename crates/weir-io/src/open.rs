@@ -5,8 +5,10 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use crate::backend::{Backend, BackendOptions};
+use crate::epoll::Epoll;
+use crate::uring::Uring;
 use crate::uring::probe_uring;
-use crate::{Backend, BackendOptions, Epoll, Uring};
 
 /// An I/O engine of the real machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use std::io::IoSlice;
 use std::sync::Arc;
 
-use crate::{PooledId, Segment, TemplateId};
+use crate::backend::{PooledId, Segment, TemplateId};
 
 /// Null index of a piece or a pooled buffer.
 const NONE: u32 = u32::MAX;

@@ -1,6 +1,6 @@
 //! Internal form of an event, as the backends store it until it is returned.
 
-use crate::{Event, EventKind};
+use crate::backend::{Event, EventKind};
 
 /// Location of received bytes in a backend's buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,8 @@ use std::ptr;
 use libc::{c_int, socklen_t};
 use weir_machine::sys::check;
 
-use crate::{Endpoint, SocketOptions, StampRequest};
+use crate::endpoint::Endpoint;
+use crate::socket_options::{SocketOptions, StampRequest};
 
 /// A socket address in the kernel's format.
 #[derive(Clone, Copy)]

@@ -7,6 +7,8 @@
 use std::collections::VecDeque;
 use std::io;
 
+use crate::backend::{ConnId, Segment, WaitPolicy};
+use crate::capabilities::Capabilities;
 use crate::failing::Failing;
 use crate::margin::{Margin, WaitMethod};
 use crate::numbers::Numbers;
@@ -15,10 +17,11 @@ use crate::raw_event::{RawEvent, RawEventKind};
 use crate::slab::{NONE, Slab};
 use crate::socket::SockAddr;
 use crate::stamps::Stamps;
+use crate::tcp::TcpTally;
+use crate::time::{Clock, Nanos};
 use crate::token::Token;
 use crate::usage::Spinning;
 use crate::wall::Wall;
-use crate::{Capabilities, Clock, ConnId, Nanos, Segment, TcpTally, WaitPolicy};
 
 mod conn;
 mod ending;

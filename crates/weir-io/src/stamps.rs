@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
 use crate::raw_event::{Filled, RawEventKind};
+use crate::socket_options::StampRequest;
 use crate::stamping;
+use crate::time::Nanos;
 use crate::wall::{Wall, WallTime};
-use crate::{Nanos, StampRequest};
 
 /// Most transmissions kept until the next bytes arrive; the oldest are dropped first.
 const KEPT: usize = 64;

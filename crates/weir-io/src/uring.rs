@@ -12,14 +12,15 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use io_uring::{cqueue, opcode, types};
 
+use crate::backend::{Backend, BackendOptions, Close, ConnId, Event, Submitted, WaitPolicy};
+use crate::listener::Listener;
 use crate::margin::WaitMethod;
 use crate::raw_event::RawEvent;
 use crate::socket_core::{self, SocketCore};
 use crate::stamping;
+use crate::time::Nanos;
 use crate::token::Token;
-use crate::{
-    Backend, BackendOptions, Close, ConnId, Event, Listener, Nanos, Submitted, WaitPolicy, Waker,
-};
+use crate::waker::Waker;
 
 mod acceptor;
 mod alarm;

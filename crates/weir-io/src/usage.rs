@@ -6,8 +6,9 @@ use std::thread;
 use weir_machine::OwnSchedStat;
 use weir_machine::sys::thread_cpu_ns;
 
+use crate::backend::{ThreadUsage, WaitPolicy};
 use crate::contention::Contention;
-use crate::{Nanos, ThreadUsage, WaitPolicy};
+use crate::time::Nanos;
 
 /// Most that one empty poll counts, in nanoseconds. Anything longer was not polling: another thread
 /// had the CPU. Counting it would make the thread seem less busy than it was.

@@ -7,7 +7,7 @@
 
 use weir_machine::sys::realtime_ns;
 
-use crate::{Clock, Nanos};
+use crate::time::{Clock, Nanos};
 
 /// Largest contradiction between readings that is not a step, in nanoseconds. CPU counters may
 /// disagree slightly if the thread migrated between two readings; real clock steps are larger.

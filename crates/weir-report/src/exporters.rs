@@ -9,10 +9,11 @@ use OfFindings::{All, Nothing, Verdicts};
 use WriteRun::{Means, Optional, Plain};
 
 use crate::findings::Findings;
+use crate::text::TextOptions;
 use crate::trackers::Runs;
 use crate::{
-    TextOptions, csv, fortio, hgrm, hlog, html, json, jsonl, junit, k6, markdown, prometheus, text,
-    trackers, vegeta,
+    csv, fortio, hgrm, hlog, html, json, jsonl, junit, k6, markdown, prometheus, text, trackers,
+    vegeta,
 };
 
 /// A format in which a document is written.

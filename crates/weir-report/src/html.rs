@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use flate2::read::GzDecoder;
 use weir_result::Document;
 
-use crate::TextOptions;
+use crate::text::TextOptions;
 use crate::view::{Block, Detail, Report};
 use blocks::{HtmlPage, escaped};
 

@@ -11,7 +11,7 @@ use std::iter;
 use weir_result::Document;
 use weir_text::{excerpt, printable};
 
-use crate::TextOptions;
+use crate::text::TextOptions;
 use crate::text::{Bars, bar};
 use crate::view::{Block, CellValue, Entry, Fact, Form, Line, Report, Row, Section, Table, Tone};
 

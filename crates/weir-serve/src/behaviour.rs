@@ -353,7 +353,7 @@ impl FromStr for Stall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ServeOptions;
+    use crate::options::ServeOptions;
 
     #[test]
     fn the_little_languages() {

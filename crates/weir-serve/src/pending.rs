@@ -87,7 +87,8 @@ impl<T> Pending<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Delay, Draws};
+    use crate::delay::Delay;
+    use crate::draws::Draws;
     use std::time::Duration;
 
     #[test]

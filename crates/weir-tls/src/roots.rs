@@ -8,7 +8,7 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use crate::TlsConfigError;
+use crate::config_error::TlsConfigError;
 use crate::error::OLD_VERSION;
 
 /// Reason why a certificate of X.509 version 1 or 2 is no authority.

@@ -9,8 +9,10 @@ use rustls::unbuffered::{
 };
 use rustls::{Error, HandshakeKind, InvalidMessage, ProtocolVersion};
 
+use crate::certificate::Certificate;
 use crate::cipher;
-use crate::{Certificate, TlsConfig, TlsError};
+use crate::config::TlsConfig;
+use crate::error::TlsError;
 
 /// The client side of one TLS connection. It holds no buffer between calls unless a record is
 /// incomplete. Records are decrypted in the caller's bytes, so idle connections stay small.

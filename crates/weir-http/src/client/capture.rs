@@ -5,9 +5,11 @@ use std::mem;
 
 use memchr::memchr;
 
+use crate::budget::BodyBudget;
 use crate::grpc::{CallReader, CallRules, ReceivedCall};
 use crate::messages::MessageSplitter;
-use crate::{BodyBudget, Interest, MessageFormat, ReceivedMessage, ReceivedResponse};
+use crate::messages::{MessageFormat, ReceivedMessage};
+use crate::received_response::{Interest, ReceivedResponse};
 
 /// Largest capacity that a buffer keeps after its responses were used, while the budget is ample.
 const BUFFER_BYTES_KEPT: usize = 64 * 1024;

@@ -285,7 +285,8 @@ fn faults(head: &[u8; WORD_BYTES], known: &[u8; WORD_BYTES], fixed: &[u8; WORD_B
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Http1, RequestTraits};
+    use crate::client::Http1;
+    use crate::request_traits::RequestTraits;
 
     const HEAD: &str = "HTTP/1.1 200 OK\r\nDate: 12:34:56\r\nX: 7\r\nContent-Length: 12\r\n\r\n";
 

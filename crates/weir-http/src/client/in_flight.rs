@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use crate::request_id::DEPTH_MAX;
-use crate::{RequestId, RequestTraits};
+use crate::request_id::RequestId;
+use crate::request_traits::RequestTraits;
 
 /// Ring of the requests in flight: `count` ids from `oldest` on, modulo `depth`.
 #[derive(Debug)]

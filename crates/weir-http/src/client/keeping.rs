@@ -3,7 +3,9 @@
 
 use super::capture::Capture;
 use super::{HeadCache, Http1, ResponseElement};
-use crate::{ProtocolError, ReceivedResponse, ResponseEvent};
+use crate::error::ProtocolError;
+use crate::received_response::ReceivedResponse;
+use crate::response_event::ResponseEvent;
 
 impl Http1 {
     /// Like [`Http1::receive`]. Separate from it, so that storing costs nothing if unused: the

@@ -8,13 +8,16 @@ mod keeping;
 
 use std::ops::Range;
 
+use crate::budget::BodyBudget;
+use crate::error::ProtocolError;
 use crate::message::chunked::ChunkFraming;
 use crate::message::framing::{BodyEnd, response_has_body};
 use crate::message::section::{Paused, Section};
-use crate::{
-    BodyBudget, Interest, MessageFormat, ProtocolError, ReceivedMessage, ReceivedResponse,
-    RequestId, RequestTraits, ResponseEvent,
-};
+use crate::messages::{MessageFormat, ReceivedMessage};
+use crate::received_response::{Interest, ReceivedResponse};
+use crate::request_id::RequestId;
+use crate::request_traits::RequestTraits;
+use crate::response_event::ResponseEvent;
 pub(crate) use capture::Capture;
 pub use head_cache::HeadCache;
 use head_cache::HeadSemantics;

@@ -1,7 +1,8 @@
 //! Faults of the peer: error codes (RFC 9113 §7), and the error that goes with each in a run's
 //! counts. Independent of the frames that have them.
 
-use crate::{EndReason, ProtocolError};
+use crate::error::ProtocolError;
+use crate::multiplexed::EndReason;
 
 /// Reason for the end of a stream or a connection, as it is sent (RFC 9113 §7). Any number may
 /// occur.

@@ -12,7 +12,7 @@ use super::frame::{
 use super::hpack::{Decoder, Encoder};
 use super::options::H2Options;
 use super::windows::{ReceiveWindow, SendWindow};
-use crate::ProtocolError;
+use crate::error::ProtocolError;
 
 /// Most frames without content since the last one with content: settings, probes, empty DATA,
 /// interim responses, frames of ended streams. Each of them may need an answer.

@@ -1,7 +1,7 @@
 //! Framing between the data of a chunked body (RFC 9112 §7.1): its parser, byte by byte because a
 //! size line is short, and its encoding. Independent of the data and the trailers.
 
-use crate::ProtocolError;
+use crate::error::ProtocolError;
 
 /// Most bytes of a chunk-size line, including its extensions and its end.
 pub(crate) const CHUNK_LINE_BYTES_MAX: u16 = 4 * 1024;

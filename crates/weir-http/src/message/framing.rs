@@ -2,7 +2,7 @@
 //! and §9) determine the end of the body and of the connection. Works on values, not on lines.
 
 use super::line::{is_token, trim};
-use crate::ProtocolError;
+use crate::error::ProtocolError;
 
 /// The framing fields of one head, collected in order of arrival.
 #[derive(Clone, Copy, Debug, Default)]

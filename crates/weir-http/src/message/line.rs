@@ -2,7 +2,7 @@
 //! §5). Defines their syntax, not the meaning of fields.
 
 use super::scan::{self, LineEnd};
-use crate::ProtocolError;
+use crate::error::ProtocolError;
 
 /// A complete request line, by offsets in the bytes that it was read from.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use memchr::memchr;
 
 use super::framing::FramingFields;
 use super::line::{self, Field, Line};
-use crate::ProtocolError;
+use crate::error::ProtocolError;
 
 /// Most bytes of a section, including the status line and the empty line.
 pub(crate) const SECTION_BYTES_MAX: usize = 64 * 1024;

@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::ProtocolError;
+use crate::error::ProtocolError;
 
 /// Reason why bytes from a client are not a valid request. The connection cannot be used after it,
 /// because the start of the next request is unknown.

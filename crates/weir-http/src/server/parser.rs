@@ -5,7 +5,7 @@ use memchr::memchr;
 
 use super::fault::RequestFault;
 use super::part::{RequestBody, RequestHead, RequestLine, RequestPart};
-use crate::ProtocolError;
+use crate::error::ProtocolError;
 use crate::message::chunked::ChunkFraming;
 use crate::message::framing::{BodyEnd, FramingFields};
 use crate::message::line::{self, Field, Line};

@@ -15,11 +15,17 @@ use super::handshake::UpgradeKey;
 use super::mask::MaskSequence;
 use super::options::WsOptions;
 use super::reader::{WsEvent, WsReader};
+use crate::budget::BodyBudget;
 use crate::client::Capture;
-use crate::{
-    BodyBudget, EndReason, Interest, Multiplexed, ProtocolError, ProtocolFactory, PushedMessage,
-    ReceivedResponse, Request, RequestId, StreamEvent, StreamEventKind, WindowWaits, read_head,
+use crate::error::ProtocolError;
+use crate::head::read_head;
+use crate::multiplexed::{
+    EndReason, Multiplexed, PushedMessage, StreamEvent, StreamEventKind, WindowWaits,
 };
+use crate::protocol::ProtocolFactory;
+use crate::received_response::{Interest, ReceivedResponse};
+use crate::request::Request;
+use crate::request_id::RequestId;
 use closing::ClosingHandshake;
 use pushed::PushedMessages;
 use sent::SentMessages;

@@ -1,6 +1,6 @@
 //! Codes of Close frames (RFC 6455 §7.4, IANA's registry), and the name that each has in documents.
 
-use crate::EndReason;
+use crate::multiplexed::EndReason;
 
 /// Reason for the end of a connection, as a Close frame has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use super::close_code::CloseCode;
 use super::mask;
-use crate::ProtocolError;
+use crate::error::ProtocolError;
 
 /// Most bytes of a header.
 pub(super) const HEADER_BYTES_MAX: usize = 14;

@@ -9,9 +9,11 @@ use base64::engine::general_purpose::STANDARD;
 use super::deflate::{DeflateTerms, OFFER};
 use super::mask::MaskSequence;
 use super::sha1::sha1;
+use crate::error::ProtocolError;
+use crate::head::Head;
 use crate::message::fields::Fields;
+use crate::prepared::Prepared;
 use crate::raw::split;
-use crate::{Head, Prepared, ProtocolError};
 
 /// Text after the key in the digest that a server returns (§1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -186,7 +188,7 @@ pub fn push_acceptance(out: &mut Vec<u8>, key: &UpgradeKey, fields: &[(&str, &st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read_head;
+    use crate::head::read_head;
 
     /// RFC 6455 §1.3.
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::handshake::UpgradeRequest;
 use super::message_key::MessageKey;
-use crate::Prepared;
+use crate::prepared::Prepared;
 
 /// Options of the client side of connections.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use super::close_code::CloseCode;
 use super::deflate::{DeflateTerms, Deflater};
 use super::frame::{Opcode, push_close, push_frame};
 use super::reader::{WsEvent, WsReader};
-use crate::ProtocolError;
+use crate::error::ProtocolError;
 
 /// Server side of one WebSocket connection. It answers Pings and Close frames.
 #[derive(Debug)]

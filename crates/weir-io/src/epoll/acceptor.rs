@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use super::poller::Poller;
-use crate::Listener;
+use crate::listener::Listener;
 use crate::socket;
 
 /// A listener, and a flag for connections in its backlog.

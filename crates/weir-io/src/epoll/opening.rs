@@ -6,11 +6,13 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use libc::c_int;
 
 use super::{ENDING, Epoll, RawEvent, WATCHED, kind};
+use crate::backend::ConnId;
+use crate::endpoint::Endpoint;
 use crate::raw_event::RawEventKind;
 use crate::slab::NONE;
 use crate::socket::{self, Begun, SockAddr};
+use crate::socket_options::SocketOptions;
 use crate::token::Token;
-use crate::{ConnId, Endpoint, SocketOptions};
 
 impl Epoll {
     pub(super) fn open(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {

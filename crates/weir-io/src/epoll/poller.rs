@@ -164,7 +164,8 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     use super::*;
-    use crate::{Clock, Waker};
+    use crate::time::Clock;
+    use crate::waker::Waker;
 
     const TIMER: u64 = u64::MAX;
 

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::lingering::LingeringClose;
 use super::{Epoll, RawEvent, WATCHED, kind};
-use crate::Close;
+use crate::backend::Close;
 use crate::limits::{DISCARD_MAX, DISCARD_MIN, HEAD_BYTES, PIECES};
 use crate::outgoing::{Outgoing, Queue};
 use crate::raw_event::{Filled, RawEventKind};

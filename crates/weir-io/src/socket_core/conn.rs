@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use crate::Close;
+use crate::backend::Close;
 use crate::outgoing::Queue;
 use crate::slab::NONE;
 use crate::socket;

@@ -4,9 +4,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::{ConnState, SocketCore};
+use crate::backend::{Close, Segment};
 use crate::raw_event::{Filled, RawEvent, RawEventKind};
 use crate::socket;
-use crate::{Close, Nanos, Segment};
+use crate::time::Nanos;
 
 impl<C: Default> SocketCore<C> {
     /// Counts a connection that ends because of an error, and returns the event. The engine closes

@@ -4,12 +4,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::{Conn, ConnState, SocketCore};
+use crate::backend::ConnId;
+use crate::endpoint::Endpoint;
 use crate::limits::RETRY_NS;
 use crate::raw_event::{RawEvent, RawEventKind};
 use crate::slab::NONE;
 use crate::socket::{self, SockAddr};
+use crate::socket_options::SocketOptions;
 use crate::stamps::Stamps;
-use crate::{ConnId, Endpoint, Nanos, SocketOptions};
+use crate::time::Nanos;
 
 impl<C: Default> SocketCore<C> {
     /// True if a connection is not closed: it has a socket, or a failure to report.

@@ -1,11 +1,12 @@
 //! Stamped connections: set-up, transmit stamps, and the order of their events.
 
 use super::SocketCore;
+use crate::backend::ConnId;
 use crate::raw_event::{Filled, RawEvent};
 use crate::slab::NONE;
 use crate::stamping;
+use crate::time::Nanos;
 use crate::wall::WallTime;
-use crate::{ConnId, Nanos};
 
 impl<C: Default> SocketCore<C> {
     /// Requests time stamps before anything is sent; a kernel without them is not an error.

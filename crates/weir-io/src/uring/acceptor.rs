@@ -7,7 +7,7 @@ use io_uring::{opcode, types};
 
 use super::kind;
 use super::ring::Ring;
-use crate::Listener;
+use crate::listener::Listener;
 use crate::socket;
 use crate::token::Token;
 

@@ -4,7 +4,7 @@ use std::io;
 
 use super::pending_sends::Slow;
 use super::{NOTHING, RawEvent, Uring, kind};
-use crate::Close;
+use crate::backend::Close;
 use crate::slab::NONE;
 use crate::socket_core::ConnState;
 use crate::token::Token;

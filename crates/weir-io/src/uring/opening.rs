@@ -7,11 +7,13 @@ use io_uring::{cqueue, opcode, types};
 
 use super::ring::{CompletionEntry, descriptor};
 use super::{RawEvent, Uring, kind};
+use crate::backend::ConnId;
+use crate::endpoint::Endpoint;
 use crate::raw_event::RawEventKind;
 use crate::socket::{self, Begun, SockAddr};
 use crate::socket_core::ConnState;
+use crate::socket_options::SocketOptions;
 use crate::token::Token;
-use crate::{ConnId, Endpoint, SocketOptions};
 
 impl Uring {
     pub(super) fn open(&mut self, conn: ConnId, to: &Endpoint, options: SocketOptions) {

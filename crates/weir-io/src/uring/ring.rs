@@ -264,7 +264,7 @@ mod tests {
     use io_uring::opcode;
 
     use super::*;
-    use crate::Clock;
+    use crate::time::Clock;
 
     /// Creates a ring; `None` on a machine without io_uring.
     fn ring() -> Option<Ring> {

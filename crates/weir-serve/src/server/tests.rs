@@ -2,7 +2,9 @@
 
 use self::fake::{Done, Fake, FakeEvent};
 use super::*;
-use crate::{Behaviour, Delay, Framing, Mode, Stats};
+use crate::behaviour::{Behaviour, Framing, Mode};
+use crate::delay::Delay;
+use crate::stats::Stats;
 
 mod events;
 pub(crate) mod fake;

@@ -316,9 +316,10 @@ fn find(sessions: &mut [Option<Box<Session>>], conn: ConnId) -> Option<&mut Sess
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::behaviour::Behaviour;
+    use crate::http_version::HttpVersion;
     use crate::server::tests::fake::{Done, Fake, FakeEvent};
     use crate::tls::{Identity, TlsConfig, TlsOptions};
-    use crate::{Behaviour, HttpVersion};
 
     /// Reports what happens on one connection, and returns the alerts and closes with their times.
     fn run(events: &[(u64, FakeEvent)]) -> Vec<(u64, Done)> {

@@ -1,9 +1,13 @@
 //! Fields and bodies of responses, for callers that read them. Independent of frames; a caller that
 //! reads none pays nothing.
 
+use crate::budget::BodyBudget;
 use crate::client::Capture;
 use crate::grpc::CallRules;
-use crate::{BodyBudget, Interest, MessageFormat, ReceivedResponse, RequestId, StreamMessage};
+use crate::messages::MessageFormat;
+use crate::multiplexed::StreamMessage;
+use crate::received_response::{Interest, ReceivedResponse};
+use crate::request_id::RequestId;
 
 /// The stored responses of one connection, each with the storage of its stream.
 #[derive(Debug)]

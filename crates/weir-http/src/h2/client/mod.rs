@@ -14,11 +14,15 @@ use std::sync::Arc;
 use super::fault::ErrorCode;
 use super::frame::{FrameReader, PREFACE, Settings};
 use super::options::H2Options;
+use crate::budget::BodyBudget;
+use crate::error::ProtocolError;
 use crate::grpc::CallRules;
-use crate::{
-    BodyBudget, EndReason, Interest, MessageFormat, Multiplexed, ProtocolError, ProtocolFactory,
-    ReceivedResponse, Request, RequestId, StreamEvent, StreamMessage, WindowWaits,
-};
+use crate::messages::MessageFormat;
+use crate::multiplexed::{EndReason, Multiplexed, StreamEvent, StreamMessage, WindowWaits};
+use crate::protocol::ProtocolFactory;
+use crate::received_response::{Interest, ReceivedResponse};
+use crate::request::Request;
+use crate::request_id::RequestId;
 use captures::Captures;
 use session::ClientSession;
 

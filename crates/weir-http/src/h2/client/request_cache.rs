@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::frame::{FRAME_BYTES_DEFAULT, push_headers};
 use super::super::hpack::Encoder;
-use crate::Request;
+use crate::request::Request;
 
 /// Position of the stream's number in a frame.
 const STREAM_AT: usize = 5;

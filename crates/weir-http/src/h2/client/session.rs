@@ -19,7 +19,9 @@ use super::request_cache::RequestCache;
 use super::stream::{ClientStream, Upload};
 use super::uploads::Uploads;
 use crate::message::framing::response_has_body;
-use crate::{Request, RequestId, StreamEvent, StreamEventKind};
+use crate::multiplexed::{StreamEvent, StreamEventKind};
+use crate::request::Request;
+use crate::request_id::RequestId;
 
 /// Greatest number of a stream.
 const STREAM_MAX: u32 = (1 << 31) - 1;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::Request;
 use crate::h2::windows::{ReceiveWindow, SendWindow};
+use crate::request::Request;
 
 /// State of a request's stream.
 #[derive(Debug, Default)]

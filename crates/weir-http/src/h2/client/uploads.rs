@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::super::link::H2Link;
 use super::super::stream_table::StreamTable;
 use super::stream::ClientStream;
-use crate::WindowWaits;
+use crate::multiplexed::WindowWaits;
 
 /// The bodies that are being sent.
 #[derive(Debug, Default)]

@@ -300,7 +300,7 @@ impl FrameReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ProtocolError;
+    use crate::error::ProtocolError;
     use crate::h2::frame::{
         ErrorCode, push_data, push_frame, push_goaway, push_headers, push_ping, push_reset,
     };

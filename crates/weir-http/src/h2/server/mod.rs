@@ -13,7 +13,7 @@ pub use request_fields::RequestFields;
 use super::fault::{ErrorCode, H2Fault};
 use super::frame::{FrameReader, PREFACE};
 use super::options::H2Options;
-use crate::ProtocolError;
+use crate::error::ProtocolError;
 use session::ServerSession;
 
 /// Server side of one HTTP/2 connection.

@@ -1,6 +1,6 @@
 //! The messages that the server sends by itself: no echo of any message.
 
-use crate::PushedMessage;
+use crate::multiplexed::PushedMessage;
 
 /// Messages that the server sent by itself.
 #[derive(Debug, Default)]

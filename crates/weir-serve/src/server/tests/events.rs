@@ -6,8 +6,10 @@ use weir_http::sse::EventSplitter;
 
 use super::http2::{Wire, frames};
 use super::*;
+use crate::counters::EventCounts;
+use crate::event_stream::EventStream;
 use crate::routes::tests::{route, routes};
-use crate::{BrokenResponses, EventCounts, EventStream, Route};
+use crate::routes::{BrokenResponses, Route};
 
 const MS: u64 = 1_000_000;
 

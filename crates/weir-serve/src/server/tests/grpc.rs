@@ -5,7 +5,7 @@ use weir_http::h2::frame::{push_data, push_window_update};
 
 use super::http2::{Sent, Wire, frames};
 use super::*;
-use crate::EventStream;
+use crate::event_stream::EventStream;
 
 const MS: u64 = 1_000_000;
 

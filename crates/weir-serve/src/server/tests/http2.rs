@@ -8,7 +8,7 @@ use weir_http::h2::frame::{
 use weir_http::h2::hpack::{Decoder, Encoder};
 
 use super::*;
-use crate::{Http2Options, HttpVersion};
+use crate::http_version::{Http2Options, HttpVersion};
 
 /// Bytes of a client.
 pub(super) struct Wire {

@@ -5,8 +5,10 @@ use weir_http::h2::frame::push_window_update;
 
 use super::http2::{Wire, frames};
 use super::*;
+use crate::behaviour::Drip;
+use crate::content_coding::ContentCoding;
 use crate::routes::tests::{route, routes};
-use crate::{BrokenResponses, ContentCoding, Drip, Route, RouteBody};
+use crate::routes::{BrokenResponses, Route, RouteBody};
 
 /// Bytes that differ everywhere, so that a piece in the wrong place is noticed.
 fn text(bytes: usize) -> String {

@@ -5,8 +5,9 @@ use weir_http::ws::frame::{push_close, push_frame};
 use weir_http::ws::{CloseCode, Opcode, WsEvent, WsReader};
 
 use super::*;
+use crate::event_stream::EventStream;
+use crate::routes::Route;
 use crate::routes::tests::{route, routes};
-use crate::{EventStream, Route};
 
 const MS: u64 = 1_000_000;
 

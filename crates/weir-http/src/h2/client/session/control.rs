@@ -1,9 +1,9 @@
 //! Frames other than HEADERS and DATA: what they change in the connection and in its streams.
 
 use super::ClientSession;
-use crate::StreamEventKind;
 use crate::h2::fault::{ErrorCode, H2Fault};
 use crate::h2::frame::H2Frame;
+use crate::multiplexed::StreamEventKind;
 
 impl ClientSession {
     /// Handles a frame other than HEADERS and DATA. The first one must be SETTINGS (RFC 9113 §3.4).
