@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::histogram::zlib::{deflated, inflated};
+use weir_stats::histogram::zlib::{deflated, inflated};
 
 /// Encoded bytes of the greatest count.
 const COUNT_BYTES_MAX: usize = 5;

@@ -3,7 +3,7 @@
 //! All values of a bucket count as its upper edge, so that none is under-reported. The least and
 //! the greatest value are exact.
 
-use crate::histogram::Histogram;
+use weir_stats::histogram::Histogram;
 
 /// The distinct values of a histogram in its own unit, ascending, each with its count. The counts
 /// add up to the histogram's.
@@ -47,7 +47,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::histogram::{HIGHEST_NS, bucket_of};
+    use weir_stats::histogram::{HIGHEST_NS, bucket_of};
 
     fn histogram(values: &[u64]) -> Histogram {
         let mut histogram = Histogram::new();

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::histogram::Histogram;
 use crate::rules;
+use weir_stats::histogram::Histogram;
 
 merged! {
     /// Times from kernel time stamps, of the requests on stamped connections: members of M that

@@ -11,8 +11,8 @@ use crate::counters::{
 };
 use crate::evidence::{Departures, Occupancy, Stamped};
 use crate::failures::{MissExample, MissKind};
-use crate::histogram::Histogram;
 use crate::rules::{self, Merge};
+use weir_stats::histogram::Histogram;
 
 merged! {
     /// Measurements of one worker, or of several after [`Measurements::merge`].

@@ -8,7 +8,7 @@ pub use weir_stats::{count_needed, has_beyond, is_supported, least_count, rank_o
 
 pub use crate::bound::Bound;
 use crate::counters::ByOutcome;
-use crate::histogram::{Histogram, lowest_in};
+use weir_stats::histogram::{Histogram, lowest_in};
 
 /// Percentiles that a document lists, in percent, as far as there are enough samples.
 pub const PERCENTILES: [f64; 13] =

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::AddAssign;
 
-use crate::histogram::{Histogram, SparseHistogram};
+use weir_stats::histogram::{Histogram, SparseHistogram};
 
 /// Measurements that take in the same measurements of another worker or another part.
 pub(crate) trait Merge {

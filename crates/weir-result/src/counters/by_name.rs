@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::MessageShare;
-#[cfg(feature = "schema")]
-use crate::histogram::PackedHistogram;
-use crate::histogram::{Histogram, SparseHistogram};
 use crate::rules::{self, Merge};
+#[cfg(feature = "schema")]
+use weir_stats::histogram::PackedHistogram;
+use weir_stats::histogram::{Histogram, SparseHistogram};
 
 merged! {
     /// Counts so far, while the load runs, of the slots of M whose request has one name.

@@ -1,7 +1,7 @@
 //! A time by outcome: four histograms, since a failure's time is only a bound.
 
-use crate::histogram::Histogram;
 use crate::rules::{self, Merge};
+use weir_stats::histogram::Histogram;
 
 merged! {
     /// Distribution of one time over slots, by outcome.

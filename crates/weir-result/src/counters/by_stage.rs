@@ -1,7 +1,7 @@
 //! Lags of sends by stage of the load. The other results by stage follow from slices.
 
-use crate::histogram::Histogram;
 use crate::rules;
+use weir_stats::histogram::Histogram;
 
 merged! {
     /// Lags of the slots of M that were due in one stage and sent.

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::absent::is_default;
-use crate::histogram::Histogram;
-#[cfg(feature = "schema")]
-use crate::histogram::PackedHistogram;
 use crate::rules::{self, Merge};
+use weir_stats::histogram::Histogram;
+#[cfg(feature = "schema")]
+use weir_stats::histogram::PackedHistogram;
 
 merged! {
     /// Messages of the responses to some slots: those of a slice, or of a scope.

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{MessageShare, NamedSlice, Outcomes};
 use crate::absent::is_default;
-#[cfg(feature = "schema")]
-use crate::histogram::PackedHistogram;
-use crate::histogram::{Histogram, SparseHistogram};
 use crate::rules::{self, Merge};
+#[cfg(feature = "schema")]
+use weir_stats::histogram::PackedHistogram;
+use weir_stats::histogram::{Histogram, SparseHistogram};
 
 counters! {
     /// One of the equal parts of the window, by `T0`.

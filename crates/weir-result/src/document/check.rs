@@ -11,9 +11,9 @@ use super::results::Results;
 use crate::counters::{
     MessageShare, OutcomeClass, OutcomePart, ResultCounts, Slice, StageLags, TlsCounts,
 };
-use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::Plan;
+use weir_stats::histogram::Histogram;
 
 /// Numbers that do not add up: a fault of this program, exit code 70, and no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use weir_text::units;
 
 use super::{SeriesEntry, SeriesPhase};
-use crate::histogram::Histogram;
 use crate::plan::Part;
+use weir_stats::histogram::Histogram;
 
 /// A fleet, and how its agents began and ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -143,7 +143,7 @@ impl AgentSection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::histogram::SparseHistogram;
+    use weir_stats::histogram::SparseHistogram;
 
     fn entry((phase, completed): (SeriesPhase, u64)) -> SeriesEntry {
         let mut times = Histogram::default();

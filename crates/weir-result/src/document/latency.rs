@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::intervals::Intervals;
 use super::summary::Summary;
 use crate::counters::ByOutcome;
-use crate::histogram::decode;
-use crate::histogram::{Exact, Histogram};
 use crate::measurements::Measurements;
+use weir_stats::histogram::decode;
+use weir_stats::histogram::{Exact, Histogram};
 
 /// Declares a section of times. Each field has the name of its times in [`Measurements`], and
 /// stores them by [`StoredTimes`]; sums and names are of the same list.

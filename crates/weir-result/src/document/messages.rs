@@ -13,12 +13,12 @@ use crate::counters::{
     ByOutcome, GapDoubts, GoodputDoubts, MessageCounts, MessageShare, ResultCounts, Slice,
     StampedMessages, TokenCounts,
 };
-use crate::histogram::Histogram;
-#[cfg(feature = "schema")]
-use crate::histogram::PackedHistogram;
 use crate::measurements::Measurements;
 use crate::plan::Plan;
 use crate::quantile::Bound;
+use weir_stats::histogram::Histogram;
+#[cfg(feature = "schema")]
+use weir_stats::histogram::PackedHistogram;
 
 /// Messages within responses: what only a run counts of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

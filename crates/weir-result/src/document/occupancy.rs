@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::absent::is_default;
 use crate::evidence::Occupancy;
-use crate::histogram::digits;
+use weir_stats::histogram::digits;
 
 /// Requests on the wire over the window, counted in two independent ways.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use super::messages::ScopeMessages;
 use super::rates::per_second;
 use super::scope_span::ScopeSpan;
 use crate::counters::{ByOutcome, MessageShare, Outcomes, ResultCounts, Slice};
-use crate::histogram::Histogram;
+use weir_stats::histogram::Histogram;
 
 /// Counts of one scope by kind, as text: a document may come from another version of the program,
 /// with other kinds.

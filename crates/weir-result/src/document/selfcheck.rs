@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::{Plan, Rate};
+use weir_stats::histogram::Histogram;
 
 /// Noise floor: weir's measurements of a server in its own process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,9 +9,9 @@ use super::results::{ResultKinds, Results, counts_of};
 use super::scope_span::ScopeSpan;
 use super::verdict::{Grade, Limit, LoadLine, TargetLine};
 use crate::counters::{Slice, StageLags};
-use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::plan::{Load, Plan};
+use weir_stats::histogram::Histogram;
 
 /// Results of the requests due in one stage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::intervals::{Interval, Intervals, Standing};
 use crate::absent::is_default;
 use crate::counters::ByOutcome;
-use crate::histogram::Histogram;
 use crate::quantile::{AllOutcomes, Bound, PERCENTILES, Quantile, has_beyond, is_supported};
+use weir_stats::histogram::Histogram;
 
 /// Percentiles whose needs a document lists, in percent.
 const WANTED: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];

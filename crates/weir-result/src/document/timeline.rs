@@ -5,8 +5,8 @@ use super::rates::{per_second, seconds};
 use super::throughput::planned_ns;
 use super::{SeriesEntry, SeriesPhase, SliceEntry};
 use crate::counters::{Interval, Slice};
-use crate::histogram::SparseHistogram;
 use crate::plan::Plan;
+use weir_stats::histogram::SparseHistogram;
 
 impl SliceEntry {
     /// Length of the slice in nanoseconds; 0 if its ends are no times within a run.

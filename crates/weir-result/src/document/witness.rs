@@ -8,9 +8,9 @@ use super::SliceEntry;
 use super::intervals::{Intervals, Selection};
 use super::latency::Metric;
 use crate::counters::ByOutcome;
-use crate::histogram::Histogram;
 use crate::measurements::Measurements;
 use crate::shape::each;
+use weir_stats::histogram::Histogram;
 
 /// Probe thread: its measurements, compared with the load's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
