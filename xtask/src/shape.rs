@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 
 use crate::shell;
-use crate::source::{File, Tree, item, production_text, words};
+use crate::source::{File, Tree, crates as modules, item, production_text, words};
 
 /// Fields from which on a structure is long.
 const LONG: usize = 16;
@@ -48,6 +48,7 @@ fn report(tree: &Tree) -> String {
         ("structures with more than 15 fields", long.len(), listed(&long_names)),
         ("names of types in several files", twice.len(), listed(&twice)),
         ("places that tell kinds of load apart", kinds_of_load(&product), String::new()),
+        ("imports from the root of the own crate", imports_from_root(tree), String::new()),
     ];
     let mut text = String::new();
     for (about, count, details) in rows {
@@ -134,6 +135,14 @@ fn names_twice(files: &[&File]) -> Vec<String> {
     twice.map(|(name, _)| name.to_owned()).collect()
 }
 
+fn imports_from_root(tree: &Tree) -> usize {
+    let product = modules(tree).into_iter();
+    let product = product.filter(|within| {
+        within.rooms.values().next().is_some_and(|room| is_counted(room.file, "crates/"))
+    });
+    product.map(|within| within.imports_from_root()).sum()
+}
+
 fn kinds_of_load(files: &[&File]) -> usize {
     let in_file = |file: &&File| {
         let code = &file.masked.production;
@@ -179,6 +188,6 @@ mod tests {
             report.contains("      1  names of types in several files\n         One\n"),
             "{report}"
         );
-        assert_eq!(report.lines().count(), 9, "{report}");
+        assert_eq!(report.lines().count(), 10, "{report}");
     }
 }

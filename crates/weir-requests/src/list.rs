@@ -56,9 +56,7 @@ pub use names::{Group, NAMES_MAX, Names, OTHER};
 pub use order::{Order, PASS_MAX, Sequence, Walk, WeightError};
 pub use position::Position;
 pub use reader::RowReader;
-pub use recording::{
-    RecordedRequest, Recording, RecordingError, RecordingFormat, ReplayRules, SpeedFactor,
-};
+pub use recording::{RecordedRequest, Recording, RecordingError, RecordingFormat, ReplayRules};
 pub use row::{Row, RowBody};
 pub use table::Table;
 pub use template::{

@@ -93,6 +93,19 @@ impl<'a> Crate<'a> {
         mentions.collect()
     }
 
+    /// Counts the names that files import from the root of their own crate, which only passes most
+    /// of them on: such an import hides the file that it is from.
+    pub(crate) fn imports_from_root(&self) -> usize {
+        let root = Module::new();
+        let Some(modules) = self.rooms.get(&root).map(|room| &room.children) else { return 0 };
+        let is_of_root = |used: &&UsedName| match &used.path[..] {
+            [first, name] => first == "crate" && !modules.contains_key(name),
+            _ => false,
+        };
+        let rooms = self.rooms.iter().filter(|(module, _)| **module != root);
+        rooms.map(|(_, room)| room.uses.iter().filter(is_of_root).count()).sum()
+    }
+
     /// Follows a path from `module`, through what is passed on. A path has come from elsewhere if
     /// it `is_inside`: then a name that is not known, such as one made by a macro, is the module's.
     fn find(

@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
+use weir_result::{ReplayPlan, Speed};
+
 use crate::list::access_log::{LogFormat, method_and_target, origin_form};
 use crate::list::format::ListFormat;
 use crate::list::lines::{Lines, NumberedLine};
@@ -84,10 +86,9 @@ impl RecordingFormat {
 /// The requests of a log, with their times in a replay; there may be none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
-    /// Format of the log.
-    pub format: RecordingFormat,
-    /// Number of its lines, or entries, with a time.
-    pub lines: u64,
+    /// The replay's part of a plan. The window ends with the last line's second, or with the
+    /// smallest unit that the times have. Name and digest of the log are left to the caller.
+    pub plan: ReplayPlan,
     /// Due times of the requests that are sent, ascending, in nanoseconds from the time of the
     /// first line.
     pub times_ns: Vec<u64>,
@@ -95,17 +96,6 @@ pub struct Recording {
     pub rows: Vec<u32>,
     /// The different requests, the most frequent ones first.
     pub requests: Vec<RecordedRequest>,
-    /// Length of the replay in nanoseconds: from the first line's time to the end of the last
-    /// one's second, or of the smallest unit that the times have.
-    pub window_ns: u64,
-    /// True if all times are in whole seconds, within which lines are spread evenly.
-    pub has_whole_seconds: bool,
-    /// Number of requests whose method is not sent, by method.
-    pub left_out: BTreeMap<String, u64>,
-    /// Number of lines without a request that could be sent: no request line, or no path.
-    pub without_request: u64,
-    /// True if the last line was cut, and is left out.
-    pub is_cut: bool,
 }
 
 /// A request of a log: method and target.
@@ -150,19 +140,10 @@ impl From<RowError> for RecordingError {
 /// Choices of a replay.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayRules {
-    /// Factor of the speed.
-    pub speed: SpeedFactor,
+    /// Factor of the speed, of two numbers that are at least 1.
+    pub speed: Speed,
     /// Returns true for the methods that are sent.
     pub is_sent: fn(&str) -> bool,
-}
-
-/// A factor of the speed of a log, as a fraction of numbers that are at least 1.
-#[derive(Clone, Copy, Debug)]
-pub struct SpeedFactor {
-    /// Its numerator.
-    pub numerator: u64,
-    /// Its denominator.
-    pub denominator: u64,
 }
 
 impl Recording {
@@ -203,7 +184,7 @@ impl Recording {
                 reader.read_log(&mut lines, &LogFormat::common(), other)?;
             }
         }
-        Ok(reader.finish(format, rules.speed)?)
+        Ok(reader.finish(&format, rules.speed)?)
     }
 }
 
@@ -341,7 +322,7 @@ impl LogReader {
         Ok(row)
     }
 
-    fn finish(self, format: RecordingFormat, speed: SpeedFactor) -> Result<Recording, RowError> {
+    fn finish(self, format: &RecordingFormat, speed: Speed) -> Result<Recording, RowError> {
         let LogReader { mut entries, requests, digits, .. } = self;
         if entries.is_empty() {
             return Err(RowError::new(Position::Whole, "it has no lines"));
@@ -358,7 +339,7 @@ impl LogReader {
             for (nth, entry) in (0_u128..).zip(same).filter(|(_, entry)| entry.row != NOT_SENT) {
                 let within = if has_whole_seconds { (2 * nth + 1) * SECOND_NS } else { 0 };
                 let offset = u128::from(entry.ns - first_ns) * 2 * count + within;
-                times_ns.push(speed.offset_ns(offset, 2 * count));
+                times_ns.push(offset_ns(speed, offset, 2 * count));
                 rows.push(entry.row);
             }
         }
@@ -367,29 +348,28 @@ impl LogReader {
         // Rounded up, so that the last request lies within.
         let window = (span * u128::from(speed.denominator)).div_ceil(u128::from(speed.numerator));
         let requests = by_frequency(requests, &mut rows);
-        Ok(Recording {
-            format,
+        let plan = ReplayPlan {
+            format: format.name().to_owned(),
             lines: entries.len() as u64,
-            times_ns,
-            rows,
-            requests,
+            requests: rows.len() as u64,
             window_ns: u64::try_from(window).unwrap_or(u64::MAX),
+            speed,
             has_whole_seconds,
             left_out: self.left_out,
             without_request: self.without_request,
             is_cut: self.is_cut,
-        })
+            ..ReplayPlan::default()
+        };
+        Ok(Recording { plan, times_ns, rows, requests })
     }
 }
 
-impl SpeedFactor {
-    /// Returns the offset `numerator / denominator`, in nanoseconds, divided by the speed and
-    /// rounded down.
-    fn offset_ns(self, numerator: u128, denominator: u128) -> u64 {
-        let numerator = numerator * u128::from(self.denominator);
-        let offset = numerator / (denominator * u128::from(self.numerator));
-        u64::try_from(offset).unwrap_or(u64::MAX)
-    }
+/// Returns the offset `numerator / denominator`, in nanoseconds, divided by the speed and rounded
+/// down.
+fn offset_ns(speed: Speed, numerator: u128, denominator: u128) -> u64 {
+    let numerator = numerator * u128::from(speed.denominator);
+    let offset = numerator / (denominator * u128::from(speed.numerator));
+    u64::try_from(offset).unwrap_or(u64::MAX)
 }
 
 /// Returns the requests, the most frequent ones first and equally frequent ones in the order of
@@ -425,7 +405,7 @@ mod tests {
 
     fn rules(speed: (u64, u64)) -> ReplayRules {
         let (numerator, denominator) = speed;
-        let speed = SpeedFactor { numerator, denominator };
+        let speed = Speed { numerator, denominator };
         ReplayRules { speed, is_sent: |method| matches!(method, "GET" | "HEAD") }
     }
 
@@ -458,7 +438,7 @@ mod tests {
             + &combined(38, "HEAD /a HTTP/1.1")
             + &combined(37, "GET /a HTTP/1.1");
         let found = read(&log, None, (1, 1));
-        assert_eq!(found.format.name(), "combined");
+        assert_eq!(found.plan.format.as_str(), "combined");
         let plan = [
             (SECOND / 4, "GET /a"),
             (3 * SECOND / 2, "GET /a"),
@@ -466,14 +446,14 @@ mod tests {
             (11 * SECOND / 4, "HEAD /a"),
         ];
         assert_eq!(slots(&found), expected(&plan));
-        assert_eq!((found.window_ns, found.has_whole_seconds), (3 * SECOND, true));
-        assert_eq!((found.lines, found.left_out.get("POST")), (5, Some(&1)));
+        assert_eq!((found.plan.window_ns, found.plan.has_whole_seconds), (3 * SECOND, true));
+        assert_eq!((found.plan.lines, found.plan.left_out.get("POST")), (5, Some(&1)));
         assert_eq!(found.requests.iter().map(|it| it.count).collect::<Vec<_>>(), [2, 1, 1]);
         let fast = read(&log, Some("combined"), (3, 1));
         let times = [SECOND / 12, SECOND / 2, 3 * SECOND / 4, 11 * SECOND / 12];
-        assert_eq!((fast.times_ns.as_slice(), fast.window_ns), (&times[..], SECOND));
+        assert_eq!((fast.times_ns.as_slice(), fast.plan.window_ns), (&times[..], SECOND));
         let slow = read(&log, None, (1, 2));
-        assert_eq!((slow.times_ns[0], slow.window_ns), (SECOND / 2, 6 * SECOND));
+        assert_eq!((slow.times_ns[0], slow.plan.window_ns), (SECOND / 2, 6 * SECOND));
     }
 
     /// With a fraction in one of them, times are what they say.
@@ -484,7 +464,7 @@ mod tests {
         let found = read(log, Some("$msec \"$request\""), (2, 1));
         let plan = [(0, "GET /a"), (0, "GET /c"), (1_500_000, "GET /b")];
         assert_eq!(slots(&found), expected(&plan));
-        assert_eq!((found.window_ns, found.has_whole_seconds), (2_000_000, false));
+        assert_eq!((found.plan.window_ns, found.plan.has_whole_seconds), (2_000_000, false));
     }
 
     #[test]
@@ -494,17 +474,17 @@ mod tests {
 {"@timestamp": "1700000001", "request": "-"}
 {"msec": 1700000002, "request": "DELETE /a HTTP/1.1"}"#;
         let found = read(lines, None, (1, 1));
-        assert_eq!(found.format.name(), "jsonl");
+        assert_eq!(found.plan.format.as_str(), "jsonl");
         let plan = [(0, "HEAD /b"), (SECOND / 2, "GET /a?b")];
         assert_eq!(slots(&found), expected(&plan));
-        assert_eq!((found.without_request, found.left_out.len()), (1, 1));
+        assert_eq!((found.plan.without_request, found.plan.left_out.len()), (1, 1));
         let har = r#"{"log": {"entries": [
             {"startedDateTime": "2023-11-14T22:13:20.040Z",
              "request": {"method": "GET", "url": "https://h/b"}},
             {"startedDateTime": "2023-11-14T22:13:20.030Z",
              "request": {"method": "GET", "url": "data:x"}}]}}"#;
         let found = read(har, None, (1, 1));
-        assert_eq!((found.format.name(), found.without_request), ("har", 1));
+        assert_eq!((found.plan.format.as_str(), found.plan.without_request), ("har", 1));
         assert_eq!(slots(&found), expected(&[(10_000_000, "GET /b")]));
     }
 
@@ -513,18 +493,21 @@ mod tests {
     fn a_log_may_have_no_request_to_send() {
         let log = combined(36, "POST / HTTP/1.1") + &combined(36, "-");
         let found = read(&log, None, (1, 1));
-        assert_eq!((found.rows.len(), found.left_out.len(), found.without_request), (0, 1, 1));
+        assert_eq!(
+            (found.rows.len(), found.plan.left_out.len(), found.plan.without_request),
+            (0, 1, 1)
+        );
     }
 
     #[test]
     fn a_line_that_was_cut_is_left_out() {
         let log = combined(36, "GET /a HTTP/1.1");
         let found = read(&format!("{log}::1 - - [10/Oct"), None, (1, 1));
-        assert_eq!((found.lines, found.is_cut), (1, true));
-        assert!(!read(log.trim_end(), None, (1, 1)).is_cut, "it is complete");
+        assert_eq!((found.plan.lines, found.plan.is_cut), (1, true));
+        assert!(!read(log.trim_end(), None, (1, 1)).plan.is_cut, "it is complete");
         // The target may have been longer.
         let found = read("1 GET /a\n2 GET /ab", Some("$msec $request"), (1, 1));
-        assert_eq!((found.lines, found.is_cut), (1, true));
+        assert_eq!((found.plan.lines, found.plan.is_cut), (1, true));
     }
 
     #[test]
@@ -573,7 +556,7 @@ mod tests {
         }
         let found = read(&log, None, (7, 3));
         assert!(found.times_ns.is_sorted() && found.times_ns.len() > 1_900);
-        assert!(found.times_ns.last().is_some_and(|last| *last < found.window_ns));
+        assert!(found.times_ns.last().is_some_and(|last| *last < found.plan.window_ns));
         for request in &found.requests {
             let row = request.row();
             let is_path = row.target.starts_with('/');

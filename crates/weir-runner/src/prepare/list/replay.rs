@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, bail};
 use weir_engine::{ListedRequest, RowCursor, RowSource};
 use weir_http::is_safe_method;
 use weir_requests::list::{
-    RecordedRequest, Recording, RecordingError, RecordingFormat, ReplayRules, RowError, SpeedFactor,
+    RecordedRequest, Recording, RecordingError, RecordingFormat, ReplayRules, RowError,
 };
 use weir_result::document::{Input, InputRole};
 use weir_result::{Note, ReplayPlan};
@@ -59,23 +59,11 @@ pub(super) fn read(spec: &ReplaySpec) -> Result<ReplayedLog> {
     let name = stream::name(&spec.file.path);
     let (recording, input) = recording(spec, &name)?;
     check(spec, &recording, &name)?;
-    let Recording { requests, rows, times_ns, window_ns, .. } = recording;
+    let Recording { plan, requests, rows, times_ns } = recording;
     let is_unsafe = |method: &str| !is_safe_method(method);
     let has_unsafe = requests.iter().any(|request| is_unsafe(request.method()));
     let file_name = Path::new(&name).file_name().unwrap_or(name.as_ref());
-    let plan = ReplayPlan {
-        name: shown(file_name),
-        format: recording.format.name().to_owned(),
-        sha256: input.sha256.clone(),
-        lines: recording.lines,
-        requests: rows.len() as u64,
-        window_ns,
-        speed: spec.speed,
-        has_whole_seconds: recording.has_whole_seconds,
-        left_out: recording.left_out,
-        without_request: recording.without_request,
-        is_cut: recording.is_cut,
-    };
+    let plan = ReplayPlan { name: shown(file_name), sha256: input.sha256.clone(), ..plan };
     let times = times_ns.into();
     let rows = rows.into();
     let replay = Replay { plan, times, rows, has_unsafe };
@@ -92,9 +80,8 @@ fn recording(spec: &ReplaySpec, name: &str) -> Result<(Recording, Input)> {
     let format = spec.format.as_deref().map(RecordingFormat::parse).transpose();
     let format = format.map_err(|why| anyhow!("{REPLAY_FORMAT}: {why}"))?;
     let is_known = format.is_some();
-    let weir_result::Speed { numerator, denominator } = spec.speed;
     let rules = ReplayRules {
-        speed: SpeedFactor { numerator, denominator },
+        speed: spec.speed,
         is_sent: if spec.sends_unsafe { |_| true } else { is_safe_method },
     };
     let failed = |RecordingError { error: RowError { position, text }, is_of_format }| {
@@ -121,7 +108,7 @@ fn recording(spec: &ReplaySpec, name: &str) -> Result<(Recording, Input)> {
 /// Checks that there are requests, and that they do not take too long.
 fn check(spec: &ReplaySpec, recording: &Recording, name: &str) -> Result<()> {
     if recording.rows.is_empty() {
-        let methods: Vec<&str> = recording.left_out.keys().map(String::as_str).collect();
+        let methods: Vec<&str> = recording.plan.left_out.keys().map(String::as_str).collect();
         match methods.is_empty() {
             true => bail!("{REPLAY} {name} has no request that can be sent"),
             false => bail!(
@@ -131,10 +118,10 @@ fn check(spec: &ReplaySpec, recording: &Recording, name: &str) -> Result<()> {
             ),
         }
     }
-    if recording.window_ns > WINDOW_MAX_NS {
+    if recording.plan.window_ns > WINDOW_MAX_NS {
         bail!(
             "{REPLAY} {name} takes {} at {}, which is more than 30 days: raise {SPEED}",
-            units::plain_duration(recording.window_ns),
+            units::plain_duration(recording.plan.window_ns),
             spec.speed
         );
     }
