@@ -56,31 +56,16 @@ pub(crate) struct AgentPermissionArgs {
     pub(crate) allow: Vec<String>,
     /// Highest rate of an agent
     #[arg(long, value_name = "R")]
-    max_rate: Option<String>,
+    pub(crate) max_rate: Option<String>,
     /// Most connections of an agent
     #[arg(long, value_name = "C")]
-    max_connections: Option<String>,
+    pub(crate) max_connections: Option<String>,
     /// Longest load of an agent
     #[arg(long, value_name = "T")]
-    max_duration: Option<String>,
+    pub(crate) max_duration: Option<String>,
     /// Permissions of the agents, as of weir agent
     #[arg(long, value_name = "LIST")]
-    permit: Option<String>,
-}
-
-impl AgentPermissionArgs {
-    /// Returns the words of `weir agent` that give these permissions.
-    pub(crate) fn words(&self) -> Vec<String> {
-        let allowed = self.allow.iter().map(|allowed| ("--allow", allowed));
-        let single = [
-            ("--max-rate", &self.max_rate),
-            ("--max-connections", &self.max_connections),
-            ("--max-duration", &self.max_duration),
-            ("--permit", &self.permit),
-        ];
-        let given = single.into_iter().filter_map(|(flag, value)| Some((flag, value.as_ref()?)));
-        allowed.chain(given).map(|(flag, value)| format!("{flag}={value}")).collect()
-    }
+    pub(crate) permit: Option<String>,
 }
 
 /// The objects of a manifest: their names and image, and those that are there already.

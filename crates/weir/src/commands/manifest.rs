@@ -19,7 +19,7 @@ use weir_text::units;
 
 use crate::args::fleet::PlaceChoice;
 use crate::args::manifest::{
-    ClusterArgs, FleetManifestArgs, SpreadChoice, TolerationChoice, UserChoice,
+    AgentPermissionArgs, ClusterArgs, FleetManifestArgs, SpreadChoice, TolerationChoice, UserChoice,
 };
 use crate::args::{Cli, Command, RunArgs};
 use crate::output::Outputs;
@@ -227,8 +227,21 @@ fn agent_words(args: &FleetManifestArgs, bus: &str) -> Vec<String> {
         format!("--bus-within={WAIT}"),
         format!("--identity={IDENTITY_PLACE}"),
     ];
-    words.extend(args.permissions.words());
+    words.extend(permission_words(&args.permissions));
     words
+}
+
+/// Returns the words of `weir agent` that give these permissions.
+fn permission_words(permissions: &AgentPermissionArgs) -> impl Iterator<Item = String> {
+    let allowed = permissions.allow.iter().map(|allowed| ("--allow", allowed));
+    let single = [
+        ("--max-rate", &permissions.max_rate),
+        ("--max-connections", &permissions.max_connections),
+        ("--max-duration", &permissions.max_duration),
+        ("--permit", &permissions.permit),
+    ];
+    let given = single.into_iter().filter_map(|(flag, value)| Some((flag, value.as_ref()?)));
+    allowed.chain(given).map(|(flag, value)| format!("{flag}={value}"))
 }
 
 /// Checks that a fleet can carry out a run, with nothing but what the pods have.
