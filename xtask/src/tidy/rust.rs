@@ -202,7 +202,7 @@ mod tests {
         };
         assert_eq!(without("crates/weir-http/src/lib.rs"), ["unsafe", "forbid-unsafe"]);
         assert_eq!(without("crates/weir-io/src/lib.rs"), [""; 0]);
-        assert_eq!(without("crates/weir-machine/src/sys/cpus.rs"), [""; 0]);
+        assert!(!without("crates/weir-machine/src/sys/cpus.rs").contains(&"unsafe"));
         assert_eq!(without("crates/weir-machine/src/lib.rs"), ["unsafe", "forbid-unsafe"]);
         assert_eq!(without("crates/weir/tests/nginx.rs"), ["unsafe"]);
     }
