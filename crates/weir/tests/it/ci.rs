@@ -17,8 +17,8 @@ use crate::support::weir::{WEIR, weir};
 /// The repository's root.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A short run of one thread, however long its requests take on a busy machine.
-const BRIEF: &str = "-n 40 -t1 -c2 --warmup 0 --witness off";
+/// A short run of one thread, long enough for a response on a busy machine.
+const BRIEF: &str = "-d500ms -t1 -c2 --warmup 0 --witness off";
 
 /// Returns the lines below the first line that is `key`, without their indent: of YAML, as far as
 /// the files under `integrations/` use it.
