@@ -1,6 +1,6 @@
 //! `cargo xtask shape`: counts of what a reader must hold in the head, in any revision. They tell
-//! whether a change made the code simpler. Tests do not count, nor do the types that stand in for a
-//! feature that is off (`absent.rs`).
+//! whether a change made the code simpler. Tests do not count, and types that stand in for a
+//! feature that is off (`absent.rs`) do not either.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -135,6 +135,7 @@ fn names_twice(files: &[&File]) -> Vec<String> {
     twice.map(|(name, _)| name.to_owned()).collect()
 }
 
+/// Counts the names that files import from the root of their own crate.
 fn imports_from_root(tree: &Tree) -> usize {
     let product = modules(tree).into_iter();
     let product = product.filter(|within| {
@@ -179,6 +180,17 @@ mod tests {
         assert_eq!(lines(&product), 12);
         assert_eq!(kinds_of_load(&product), 1);
         assert_eq!((crates(&tree).len(), packages(&tree)), (2, 2));
+    }
+
+    /// The root's own item counts, and so does a name that it passes on; a module does not.
+    #[test]
+    fn imports_from_the_root_of_a_crate_are_counted() {
+        let tree = Tree::of(&[
+            ("crates/a/src/lib.rs", "//! A.\nmod b;\nmod c;\npub use b::One;\nstruct Own;\n"),
+            ("crates/a/src/b.rs", "//! B.\npub struct One;\n"),
+            ("crates/a/src/c.rs", "//! C.\nuse crate::b::One as Two;\nuse crate::{One, Own, b};\n"),
+        ]);
+        assert_eq!(imports_from_root(&tree), 2);
     }
 
     #[test]
