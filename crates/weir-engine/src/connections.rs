@@ -19,13 +19,13 @@ use crate::job::Job;
 use crate::time::{Partition, Presence, Timeline};
 use connection::Connection;
 pub(crate) use connection::{NO_SLOT, SocketState};
-use deadlines::Deadlines;
+pub(crate) use deadlines::Deadlines;
 use delays::Delays;
 use growth::Growth;
 pub(crate) use layers::{Decrypted, LayerStep, Layers};
 pub(crate) use limits::{ConnectionLimits, Refill};
 use open_queue::OpenQueue;
-use ready_queue::ReadyQueue;
+pub(crate) use ready_queue::ReadyQueue;
 use renewal::Renewal;
 
 /// The connections of one worker.

@@ -12,6 +12,7 @@ pub use weir_result::SlotPhase;
 pub use completion::{Completion, ExchangeMessages, KernelTimes, Outcome, Response};
 pub use goodput::Goodput;
 pub(crate) use goodput::{Arrival, Gap, MessageProgress, TimeReading};
+pub(crate) use observer::DueStep;
 pub use observer::{ExchangeObserver, NeverSent, ObserverFactory};
 
 /// A request on the wire, with its stamps (METHOD 1.2).

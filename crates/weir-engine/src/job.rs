@@ -15,10 +15,11 @@ use weir_result::{Part, Plan, RawLog};
 use crate::exchange::{Goodput, ObserverFactory};
 use crate::time::{Partition, Schedule};
 use crate::tls::TlsConfig;
-pub(crate) use request_list::RowNames;
 pub use request_list::{
     BodyEncoder, ListRows, ListedRequest, NextRow, RequestList, RowCursor, RowSource, RowStream,
+    UserPlan,
 };
+pub(crate) use request_list::{RowNames, TurnNames};
 pub use response_checks::{CallChecks, ResponseChecks};
 pub(crate) use turns::{ListTurn, Turns};
 
@@ -43,6 +44,9 @@ pub struct Job {
     /// Earliest start of the schedule on the run's clock; [`Nanos::ZERO`] for as soon as all
     /// connections are open.
     pub not_before: Nanos,
+    /// Time of the epoch of the run's clock, in nanoseconds since 1970-01-01 UTC, from which the
+    /// times of cookies count.
+    pub epoch_unix_ns: u64,
     /// Optional measurements.
     pub extras: Extras,
     /// Destination of the raw log, which has one row per slot; `None` for no log.
@@ -153,6 +157,7 @@ impl Job {
             workers: JobWorkers::default(),
             ending: Ending::default(),
             not_before: Nanos::ZERO,
+            epoch_unix_ns: 0,
             extras: Extras::default(),
             raw: None,
             observers: Vec::new(),
@@ -177,6 +182,16 @@ impl Job {
     /// Returns the greatest number of connections of worker `number`.
     pub(crate) fn own_connections_max(&self, number: u32) -> u32 {
         Partition::new(number, self.plan.threads, self.plan.load.connections.most()).own_connections
+    }
+
+    /// True if requests have due times: those of an open loop, and the later steps of users.
+    pub(crate) fn has_due_times(&self) -> bool {
+        self.plan.load.is_open_loop() || self.users().is_some()
+    }
+
+    /// Returns the users that send the requests; `None` if they are no steps of scenarios.
+    pub(crate) fn users(&self) -> Option<&UserPlan> {
+        self.requests.list.as_ref()?.users.as_deref()
     }
 
     /// Returns the turns of a list that belong to the worker with this partition.

@@ -194,24 +194,31 @@ pub(crate) trait Lane: Debug + Sized {
     fn finish(&mut self, pool: &mut ConnectionPool, end: Nanos);
 }
 
-/// True if a response with this status to so many identical exchanges, one of them at `place`,
-/// meets the expectations. `keeps` is the part of responses that is kept, and `kept` returns it;
-/// kept responses are not merged.
+/// True if the `response` at `at` to so many identical exchanges, one of them at `place`, meets the
+/// expectations. Kept responses are not merged.
 #[inline(never)]
 fn meets<'r>(
     ledger: &mut Ledger,
     place: ExchangePlace,
     exchange: &Exchange,
     exchanges: usize,
+    at: Nanos,
+    response: impl FnOnce() -> ReceivedResponse<'r>,
+) -> bool {
+    ledger.meets(place, exchange, exchanges as u32, at, &response())
+}
+
+/// Returns a response of which as much as `keeps` is kept; `kept` returns it.
+#[inline]
+fn response_of<'r>(
     keeps: Interest,
     status: u16,
     kept: impl FnOnce() -> ReceivedResponse<'r>,
-) -> bool {
-    let response = match keeps {
+) -> ReceivedResponse<'r> {
+    match keeps {
         Interest::Status => ReceivedResponse::of_status(status),
         Interest::Head | Interest::Body => kept(),
-    };
-    ledger.meets(place, exchange, exchanges as u32, &response)
+    }
 }
 
 impl After {

@@ -18,6 +18,7 @@ mod requests;
 mod run;
 mod time;
 mod tls;
+mod users;
 mod wait;
 mod worker;
 
@@ -29,7 +30,7 @@ pub use exchange::{
 pub use job::{
     BodyEncoder, CallChecks, Ending, Extras, Job, JobRequests, JobResponses, JobTarget, JobWorkers,
     ListRows, ListedRequest, MessageRules, NextRow, RequestList, ResponseChecks, RowCursor,
-    RowSource, RowStream, planned_slots,
+    RowSource, RowStream, UserPlan, planned_slots,
 };
 pub use live::{LiveMessage, LiveSender, WorkerFrame};
 pub use record::{BEAT_NS, Heartbeat};

@@ -88,6 +88,29 @@ impl ConnectionPool {
         !self.connections.ready.is_empty()
     }
 
+    /// True if a slot that comes due finds a connection, and if users begin, a free seat on one.
+    #[inline(always)]
+    pub(crate) fn has_place(&self) -> bool {
+        match self.ledger.users() {
+            None => self.has_free(),
+            Some(users) => users.has_seat(),
+        }
+    }
+
+    /// True if no member of M is on the wire and unresolved, and no user of M has not ended.
+    pub(crate) fn has_resolved_all(&self) -> bool {
+        let users = self.ledger.users();
+        self.recorder().unresolved() == 0 && users.is_none_or(|users| !users.has_unresolved())
+    }
+
+    /// Notes that `conn` can take requests, after it could take none.
+    #[inline]
+    pub(crate) fn gained_room(&mut self, conn: ConnId) {
+        if let Some(users) = self.ledger.users_mut() {
+            users.gained_room(conn);
+        }
+    }
+
     /// Returns a connection whose timer is due at `now`, and disarms it.
     #[inline]
     pub(crate) fn take_due(&mut self, now: Nanos) -> Option<ConnId> {

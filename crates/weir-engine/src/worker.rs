@@ -10,6 +10,7 @@ mod opening;
 mod scripted;
 mod state;
 mod thread_stalls;
+mod users;
 
 use std::{io, mem};
 
@@ -348,7 +349,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         }
         let now = self.turn.now;
         let in_flight = self.pool.connections.in_flight();
-        let is_overdue = self.slots.has_due(&self.pool.timeline, now);
+        let is_overdue = self.has_due(now);
         if let Some(catch_up) = self.pool.recorder_mut().catch_up() {
             catch_up.follow(now, before, in_flight, is_overdue);
         }
@@ -418,7 +419,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             self.act(conn, action);
             if handled >= EVENT_BATCH {
                 handled = 0;
-                if self.slots.has_due(&self.pool.timeline, at) {
+                if self.has_due(at) {
                     let now = self.backend.now();
                     self.dispatch(now);
                     self.backend.submit();
@@ -440,7 +441,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             self.check_stop(stop_at);
         }
         let is_full = self.slots.sheds(self.pool.connections.in_flight());
-        if (is_full || self.is_ready()) && self.slots.is_due(&self.pool.timeline, now) {
+        let is_due = self.slots.is_due(&self.pool.timeline, now);
+        if ((is_full || self.is_ready()) && is_due) || self.has_due_user(now) {
             self.dispatch(now);
             self.backend.submit();
         }
@@ -516,6 +518,9 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         // If the load ends with the window, not even slots due before t1 are sent later.
         if !is_over && (slot < t1 || self.slots.has_tail) {
             until = until.min(slot);
+        }
+        if !is_over && let Some(users) = self.pool.ledger.users() {
+            until = until.min(users.next_due());
         }
         // Idle time is used to call the script for future slots.
         if (self.can_resend() && !is_over) || self.has_time_ahead() {

@@ -24,6 +24,7 @@ pub use decode_error::DecodeError;
 pub use decoder::BodyDecoder;
 pub use error::ExpectError;
 pub use expectation::Expectation;
+pub(crate) use expectation::regex;
 pub use expectations::{Expectations, grpc_status};
 pub use field_key::FieldKey;
 pub use first_bodies::FirstBodies;

@@ -42,8 +42,12 @@ mod names;
 mod order;
 mod position;
 mod row;
-mod table;
+mod table_rows;
 mod template;
+
+mod table;
+mod template_field;
+
 mod time_stamp;
 
 pub use access_log::LogFormat;
@@ -51,15 +55,16 @@ pub use encoding::{form_encoded, percent_encoded};
 pub use error::RowError;
 pub use format::ListFormat;
 pub use index::{IndexedRows, RowIndex, RowIndexer};
+pub(crate) use json_lines::decoded;
 pub use multipart::{FormPart, PartContent, multipart_body};
 pub use names::{Group, NAMES_MAX, Names, OTHER};
 pub use order::{Order, PASS_MAX, Sequence, Walk, WeightError};
+pub(crate) use order::{below, mixed};
 pub use position::Position;
 pub use reader::RowReader;
 pub use recording::{RecordedRequest, Recording, RecordingError, RecordingFormat, ReplayRules};
 pub use row::{Row, RowBody};
 pub use table::Table;
-pub use template::{
-    Constants, NumberField, Places, RowOrder, TableRows, Template, TemplateFields, Values,
-    fill_decimal,
-};
+pub use table_rows::{RowOrder, TableRows};
+pub use template::{Places, Template, TemplateFields};
+pub use template_field::{Constants, FieldSources, NumberField, TextForm, Values, fill_decimal};

@@ -68,7 +68,7 @@ pub use messages::{
     CountSummary, GoodputSection, MessageStamps, MessagesSection, ScopeMessages, ShareRange,
     TokensSection,
 };
-pub use names::NameSection;
+pub use names::{NameSection, StepSection};
 pub use note::Note;
 pub use occupancy::OccupancySection;
 pub use parts::{PartCounts, PartSection, SendMethod};

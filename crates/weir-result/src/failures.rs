@@ -56,6 +56,8 @@ pub enum MissKind {
     BodyTooLarge,
     /// The body cannot be decoded.
     BodyUndecodable,
+    /// A value that a step captures is missing.
+    Capture,
     /// An error is among the messages.
     StreamError,
     /// No message carries a token.
@@ -76,6 +78,7 @@ impl MissKind {
             MissKind::Same => "expect_same",
             MissKind::BodyTooLarge => "body_too_large",
             MissKind::BodyUndecodable => "body_not_decodable",
+            MissKind::Capture => "capture_missing",
             MissKind::StreamError => "stream_error",
             MissKind::StreamWithoutToken => "stream_without_token",
             MissKind::StreamWithoutEnd => "stream_without_end",

@@ -30,7 +30,8 @@ pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, GapDoubts, GoodputDoubts,
     HandshakeKind, Interval, MessageCounts, MessageShare, NameTotals, NamedSlice, OutcomeClass,
     OutcomePart, Outcomes, ResultCounts, ScriptUsage, Sent, Slice, StageLags, StampedMessages,
-    TcpUsage, TlsCounts, TlsParameters, TokenCounts, Window, WorkerPhases, coarsen_intervals,
+    StepCounts, TcpUsage, TlsCounts, TlsParameters, TokenCounts, Window, WorkerPhases,
+    coarsen_intervals,
 };
 pub use distinct::{distinct, distinct_us, summed};
 pub use document::{
@@ -47,10 +48,11 @@ pub use plan::{
     AddressRange, AddressRangeError, Arrivals, Closer, ConnectionEnd, ConnectionLoad,
     ConnectionPlan, ConnectionStage, DueTimes, ExpectPlan, GoodputTerm, GoodputTime, Header,
     Http2Plan, HttpPlan, IoEngine, ListOrder, ListPlan, Load, MessagePlan, MessageProtocol,
-    PART_WEIGHTS_MAX, Pacing, Part, Plan, Rate, ReplayPlan, RequestPlan, Speed, Stage, StageSpan,
-    StampChoice, SuccessRule, Target, TemplatePlan, TlsPlan, TlsVersion, Wait, Warmup,
-    WebSocketPlan, check_connection_stages, check_stages, connections_at, mean_rate,
-    one_or_several, parse_connection_stages, parse_curve, parse_stages, stage_at,
+    PART_WEIGHTS_MAX, Pacing, Part, Plan, Rate, ReplayPlan, RequestPlan, ScenarioPlan, Speed,
+    Stage, StageSpan, StampChoice, StepPlan, SuccessRule, Target, TemplatePlan, TlsPlan,
+    TlsVersion, UsersPlan, Wait, Warmup, WebSocketPlan, check_connection_stages, check_stages,
+    connections_at, mean_rate, one_or_several, parse_connection_stages, parse_curve, parse_stages,
+    stage_at,
 };
 pub use raw::{RawLog, RawRow, RawSink, RawSource, RowMessages, SlotPhase};
 #[cfg(feature = "schema")]

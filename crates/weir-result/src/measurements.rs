@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::counters::{
     ByOutcome, Connections, DestinationCounts, Interval, MessageCounts, ResultCounts, ScriptUsage,
-    Sent, Slice, StageLags, TcpUsage, TlsCounts, Window, WorkerPhases, merge_intervals,
+    Sent, Slice, StageLags, StepCounts, TcpUsage, TlsCounts, Window, WorkerPhases, merge_intervals,
 };
 use crate::evidence::{Departures, Occupancy, Stamped};
 use crate::failures::{MissExample, MissKind};
@@ -96,6 +96,8 @@ merged! {
         pub destinations: Vec<DestinationCounts> => rules::by_position,
         /// Counts by the name of the request, if there is a list.
         pub names: Vec<ResultCounts> => rules::by_position,
+        /// Counts of the steps of scenarios, in the order of their requests; empty without users.
+        pub steps: Vec<StepCounts> => rules::by_position,
         /// Phases as the workers observed them, one entry for each.
         pub workers: Vec<WorkerPhases> => rules::append,
         /// The time series.

@@ -16,6 +16,7 @@ mod replay;
 mod stage;
 mod success;
 mod tls;
+mod users;
 
 pub use addresses::{AddressRange, AddressRangeError};
 pub use arrivals::Arrivals;
@@ -35,6 +36,7 @@ pub use replay::{ReplayPlan, Speed};
 pub use stage::{Stage, check_stages, mean_rate, parse_curve, parse_stages, stage_at};
 pub use success::SuccessRule;
 pub use tls::{TlsPlan, TlsVersion};
+pub use users::{ScenarioPlan, StepPlan, UsersPlan};
 
 use std::fmt;
 
@@ -150,6 +152,16 @@ impl Plan {
     pub fn with_load(mut self, change: impl FnOnce(&mut Load)) -> Plan {
         change(&mut self.load);
         self
+    }
+
+    /// Returns the users who send the requests as steps; `None` if there are no scenarios.
+    pub fn users(&self) -> Option<&UsersPlan> {
+        self.list.as_ref()?.users.as_ref()
+    }
+
+    /// True if requests have due times: those of an open loop, and the later steps of users.
+    pub fn has_due_times(&self) -> bool {
+        self.load.is_open_loop() || self.users().is_some()
     }
 
     /// Returns the greatest number of requests in flight on one connection.

@@ -231,7 +231,8 @@ impl LocalRun {
         };
         let is_once = job.requests.list.as_ref().is_some_and(|list| list.sequence.is_once());
         let is_idle = job.plan.is_idle();
-        is_enabled && self.planned.scripts.is_none() && !is_once && !is_idle
+        let has_users = job.plan.users().is_some();
+        is_enabled && self.planned.scripts.is_none() && !is_once && !is_idle && !has_users
     }
 
     /// Repeats the load with one more thread. Its failure becomes a note, and the load's result
@@ -408,6 +409,7 @@ impl LocalRun {
         let start_unix_ns = self.spec.start_at_unix_ns.unwrap_or(0);
         let start = JobStart {
             not_before: Nanos(start_unix_ns.saturating_sub(epoch.unix_ns)),
+            epoch_unix_ns: epoch.unix_ns,
             observers,
             raw: raw.as_ref().map(RawRun::log),
         };

@@ -105,15 +105,16 @@ pub(crate) fn prepare(
     let url = target_url(spec, list.as_ref())?;
     let http = http::version(spec, &url)?;
     let tls = record.take(tls::of_load(spec, &url, http::alpn(http))?);
+    let on_wire = &list::on_streams(spec);
     let cpus = Cpus::of(spec.engine.pin.as_ref())?;
-    let states = cpus.threads(spec, false, 1).own;
+    let states = cpus.threads(on_wire, false, 1).own;
     let mut scripts = record.take(Scripts::load(spec, &url, states, on_stuck)?);
     let found = server::find(spec, &url, scripts.as_mut(), access, observer)?;
     let server = PlannedServer { url, http, tls, addresses: record.take(found) };
     let load_schema = permitted(access, load_schema);
     let calls = record.take(GrpcCalls::of(spec, &server, &load_schema)?);
     let is_here = server.addresses.are_here();
-    let client = PlannedClient::of(spec, cpus, is_here, scripts.is_some(), spec.engine.io)?;
+    let client = PlannedClient::of(on_wire, cpus, is_here, scripts.is_some(), spec.engine.io)?;
     let client = record.take(client);
     let body = spec.request.body.as_ref().map(Body::of).transpose()?;
     let parts = RequestParts::of(spec, &server.url, calls.as_ref(), body)?;
@@ -126,7 +127,7 @@ pub(crate) fn prepare(
     let stream = requests.list.as_ref().and_then(|list| list.stream.clone());
     let lookup_ns = server.addresses.lookup_ns;
     let parts = LoadParts { server, client, calls, requests, messages };
-    let plan = plan::of(spec, &parts, &record.redaction);
+    let plan = plan::of(on_wire, &parts, &record.redaction);
     plan::check(&plan, scripts.as_ref(), parts.requests.list.as_ref())?;
     let load = PreparedLoad::of(spec, plan, parts, scripts.as_ref());
     access.check_endpoints(load.endpoints())?;

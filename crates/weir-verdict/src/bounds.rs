@@ -181,7 +181,7 @@ impl TimeEvidence {
     fn of_names(&self, document: &Document) -> Vec<NameSection> {
         // The wire times are those of all names.
         let evidence = TimeEvidence { wire: Histogram::default(), ..*self };
-        let qualified = |NameSection { name, results }: &NameSection| {
+        let qualified = |NameSection { name, results, steps }: &NameSection| {
             let results = Results {
                 response_time: evidence.response(document, &results.response_time),
                 service_time: evidence.service(document, &results.service_time),
@@ -193,7 +193,7 @@ impl TimeEvidence {
                 }),
                 ..results.clone()
             };
-            NameSection { name: name.clone(), results }
+            NameSection { name: name.clone(), results, steps: steps.clone() }
         };
         document.names.iter().map(qualified).collect()
     }

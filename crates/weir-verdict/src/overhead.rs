@@ -24,8 +24,8 @@ pub(crate) fn of_all(document: &Document) -> Vec<ClientOverhead> {
 /// requests of all names alike: what late sends and late reads added is the run's at the same
 /// percentile.
 pub(crate) fn of_response(document: &Document, metric: &Metric, p: f64) -> Option<ClientOverhead> {
-    let before = match document.plan.load.is_open_loop() {
-        // A closed loop has no plan, so that no send is late.
+    let before = match document.plan.has_due_times() {
+        // Without a due time no send is late.
         false => None,
         true => before_send(document, p),
     };

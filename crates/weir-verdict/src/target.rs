@@ -142,7 +142,7 @@ pub(crate) fn silent_s(document: &Document, whole: &[&SliceEntry]) -> f64 {
         return 0.0;
     }
     let slowest_s = document.results.service_time.ok.max_ns.unwrap_or(0) as f64 / 1e9;
-    let is_closed = !document.plan.load.is_open_loop();
+    let is_closed = !document.plan.has_due_times();
     let is_silent = |slice: &SliceEntry| {
         let has_messages = slice.messages.as_ref().is_some_and(|messages| messages.received > 0);
         let is_awaited = is_closed || slice.in_flight > 0 || slice.backlog > 0;

@@ -21,6 +21,7 @@ const NAMES: &[(Setting, &str)] = &[
     (GRPC_BINARY, "--grpc-binary"),
     (DEBUG, "--debug"),
     (LIST, "--from"),
+    (SCENARIO, "--scenario"),
     (LIST_FORMAT, "--from-format"),
     (LIST_ORDER, "--order"),
     (SKIP_OTHER_ORIGINS, "--skip-other-origins"),

@@ -7,7 +7,7 @@ use weir_engine::{Job, ListRows, ListedRequest, RequestList};
 use weir_http::h2::{H2Client, H2Options};
 use weir_http::{Prepared, ProtocolFactory};
 use weir_io::Endpoint;
-use weir_requests::list::{Constants, Order, Sequence, TemplateFields};
+use weir_requests::list::{Constants, FieldSources, Order, Sequence, TemplateFields, TextForm};
 use weir_result::{Arrivals, DueTimes, IoEngine, Load, Plan, Rate, StampChoice};
 
 /// Usual length in nanoseconds: long enough to exercise every part of the window's bookkeeping.
@@ -123,7 +123,8 @@ impl Scenario {
 fn list(rows: usize, path: &str) -> RequestList {
     let row = |row: usize| {
         let mut fields = TemplateFields::default();
-        let path = fields.mark(path, None, &NoConstants).expect("fields");
+        let sources = FieldSources { table: None, captured: &[], constants: &NoConstants };
+        let path = fields.mark(path, TextForm::Plain, &sources).expect("fields");
         let request = Prepared::http1("GET", &path, "memory", &[], None).expect("a request");
         let has_fields = !fields.is_empty();
         let template = has_fields.then(|| Arc::new(fields.template(request.bytes())));
@@ -136,6 +137,7 @@ fn list(rows: usize, path: &str) -> RequestList {
         with_slices: (0..rows.min(16) as u16).collect(),
         seed: 0,
         table: None,
+        users: None,
     }
 }
 

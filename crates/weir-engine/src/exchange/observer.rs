@@ -38,11 +38,21 @@ pub trait ExchangeObserver: Debug + Send {
     fn finish(self: Box<Self>, _measurements: &mut Measurements) {}
 }
 
+/// A later step of a user that was due and never sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DueStep {
+    pub(crate) due_at: Nanos,
+    /// Index of its request in the list.
+    pub(crate) row: u16,
+}
+
 /// The measured slots of one worker that were never sent (METHOD 1.6).
 #[derive(Clone, Copy, Debug)]
 pub struct NeverSent<'a> {
     pub(crate) unsent: &'a UnsentSlots,
     pub(crate) timeline: &'a Timeline,
+    /// Of them: later steps of users, which are in no plan.
+    pub(crate) due: &'a [DueStep],
     /// Number of slots, at least 1.
     pub count: u64,
     /// Time at which they were given up.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_http::Prepared;
 use weir_requests::list::{Sequence, TableRows, Template};
+use weir_requests::scenario::{CookieOrigin, Scenarios, UserDraws};
 
 use super::turns::ListTurn;
 
@@ -23,6 +24,20 @@ pub struct RequestList {
     pub seed: u64,
     /// Rows with values of templates.
     pub table: Option<TableRows>,
+    /// Users who send the requests as steps; `None` if each slot has one of them. `sequence` is
+    /// that of their scenarios then, whose names are the last of `names`.
+    pub users: Option<Arc<UserPlan>>,
+}
+
+/// The users who send the requests of a list, step by step.
+#[derive(Clone, Debug)]
+pub struct UserPlan {
+    /// Their scenarios, whose steps have the requests in order.
+    pub scenarios: Scenarios,
+    /// Users at a time, over all connections of the run; at least as many as these.
+    pub users: u32,
+    /// Origin of their cookies.
+    pub origin: CookieOrigin,
 }
 
 /// The requests of a list.
@@ -83,7 +98,28 @@ impl Debug for BodyEncoder {
 }
 
 impl RequestList {
-    /// Returns the index of the row whose turn it is; `None` behind the end of a list that is sent
+    /// Returns the number of names of requests. Those that follow are of scenarios.
+    pub(crate) fn request_names(&self) -> u16 {
+        let scenarios = self.users.as_ref().map_or(0, |users| users.scenarios.all.len());
+        self.names - scenarios as u16
+    }
+
+    /// Returns the number of the name of a prepared row.
+    ///
+    /// # Panics
+    /// If the rows are read during the load.
+    pub(crate) fn name_of(&self, row: u16) -> u16 {
+        let ListRows::Prepared(requests) = &self.rows else { panic!("the row is prepared") };
+        requests[usize::from(row)].name
+    }
+
+    /// Returns the number of names with slices that are of requests.
+    pub(crate) fn request_places(&self) -> usize {
+        let names = self.request_names();
+        self.with_slices.iter().filter(|name| **name < names).count()
+    }
+
+    /// Returns the index of the row, or of the scenario, whose turn it is; `None` behind the end of a list that is sent
     /// once.
     #[inline]
     pub(crate) fn row_at(&self, turn: ListTurn) -> Option<u64> {
@@ -138,6 +174,15 @@ impl Debug for RowStream {
     }
 }
 
+/// The names of a slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TurnNames {
+    /// Number of the name of its request, or of its first one.
+    pub(crate) request: u16,
+    /// Number of the name of its user's scenario, if it has one.
+    pub(crate) scenario: Option<u16>,
+}
+
 /// The names of a list's rows, by turn.
 pub(crate) struct RowNames<'a> {
     list: &'a RequestList,
@@ -151,11 +196,31 @@ impl RowNames<'_> {
         RowNames { list, reader: None }
     }
 
-    /// Returns the name of the row whose turn it is; `None` behind the end of a list that is sent
-    /// once. A row that can no longer be read, as one of a stream, has the last name, that of all
-    /// without their own.
-    pub(crate) fn at(&mut self, turn: ListTurn) -> Option<u16> {
+    /// Returns the names of the slot whose turn it is; `None` behind the end of a list that is sent
+    /// once.
+    pub(crate) fn at(&mut self, turn: ListTurn) -> Option<TurnNames> {
         let row = self.list.row_at(turn)?;
+        match self.list.users.as_deref() {
+            Some(users) => Some(self.of_user(users, row, turn)),
+            None => self.of_row(row).map(|request| TurnNames { request, scenario: None }),
+        }
+    }
+
+    /// Returns the names of a user who never began: of the scenario and of the first step.
+    fn of_user(&self, users: &UserPlan, scenario: u64, turn: ListTurn) -> TurnNames {
+        let draws = UserDraws { seed: self.list.seed, user: turn.index() };
+        let of = &users.scenarios.all[scenario as usize];
+        let first = of.next(None, draws, &[], |_| {}).expect("each has a step that all take");
+        let row = of.steps[usize::from(first.step)].row;
+        TurnNames {
+            request: self.list.name_of(row),
+            scenario: Some(self.list.request_names() + scenario as u16),
+        }
+    }
+
+    /// Returns the name of a row. One that can no longer be read, as one of a stream, has the last
+    /// name, that of all without their own.
+    fn of_row(&mut self, row: u64) -> Option<u16> {
         let source = match &self.list.rows {
             ListRows::Prepared(requests) => return Some(requests[row as usize].name),
             ListRows::Read(source) => source,

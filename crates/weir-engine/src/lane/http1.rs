@@ -10,7 +10,7 @@ use weir_result::ErrorKind;
 
 use super::http1_slots::Http1Slots;
 use super::http1_unsent::UnsentRequests;
-use super::{After, Lane, StringRoom, meets};
+use super::{After, Lane, StringRoom, meets, response_of};
 use crate::connections::{Connections, NO_SLOT, Refill, ScriptEvent, SocketState};
 use crate::exchange::{Exchange, ExchangePlace, KernelTimes, Outcome, Response, take_oldest};
 use crate::job::Job;
@@ -58,6 +58,7 @@ impl Lane for Http1Lane {
             self.slots.at(slot).protocol.reset();
         }
         pool.connections.free(conn, 0);
+        pool.gained_room(conn);
         After::Open
     }
 
@@ -470,9 +471,10 @@ impl Http1Lane {
                 let observed =
                     is_observed.then(|| observed(place, &exchange, self.stamps.as_ref()));
                 let kept = || own.protocol.response(nth);
+                let response_kept = || response_of(needs.keeps, event.status, kept);
                 let is_ok = match CHECKS {
                     false => ledger.accepts(event.status),
-                    true => meets(ledger, place, &exchange, alike, needs.keeps, event.status, kept),
+                    true => meets(ledger, place, &exchange, alike, at, response_kept),
                 };
                 let outcome = Outcome::of(response, is_ok);
                 ledger.responded(timeline, &exchange, alike as u32, outcome, at, observed);

@@ -11,7 +11,7 @@ use weir_http::{
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::ErrorKind;
 
-use super::{After, Lane, StringRoom, meets};
+use super::{After, Lane, StringRoom, meets, response_of};
 use crate::connections::{Connections, Refill, ScriptEvent, SocketState};
 use crate::exchange::{Exchange, ExchangePlace, KernelTimes, Outcome, Response, take_oldest};
 use crate::job::Job;
@@ -75,6 +75,8 @@ struct Returned {
     request: Arc<Request>,
     returned_at: Nanos,
     returns: u8,
+    /// Its user, if it is a step.
+    user: Option<u32>,
 }
 
 impl Lane for StreamLane {
@@ -206,7 +208,10 @@ impl Lane for StreamLane {
     /// The time until its return counts as waiting for a connection: it was not the client's.
     fn resend(&mut self, pool: &mut ConnectionPool, conn: ConnId, now: Nanos) {
         let Some(returned) = self.returned.pop_front() else { return };
-        let Returned { exchange, request, returned_at, returns, .. } = returned;
+        let Returned { exchange, request, returned_at, returns, user, .. } = returned;
+        if let (Some(users), Some(user)) = (pool.ledger.users_mut(), user) {
+            users.resending(user);
+        }
         let freed_at = pool.connections.at(conn).freed_at.max(returned_at);
         let exchange = Exchange { freed_at, sent_at: now, ..exchange };
         let stream = StreamState { first_byte_at: Nanos::MAX, returns, request };
@@ -297,7 +302,7 @@ impl StreamLane {
         let streams = connections.len() * usize::from(limits.depth);
         StreamLane {
             depth: limits.depth,
-            fills: !job.plan.load.is_open_loop() && limits.refill != Refill::Batch,
+            fills: !job.has_due_times() && limits.refill != Refill::Batch,
             connections,
             exchanges: vec![Exchange::NONE; streams],
             streams: vec![None; streams],
@@ -338,6 +343,9 @@ impl StreamLane {
         let (kept_exchange, kept_stream) = self.stream(conn, id);
         debug_assert!(!kept_exchange.is_live(), "the id {id} is in use");
         (*kept_exchange, *kept_stream) = (exchange, Some(stream));
+        if let Some(users) = pool.ledger.users_mut() {
+            users.sent_at(ExchangePlace { conn, id });
+        }
         pool.connections.dispatched(conn, 1, capacity, now);
         self.connections[conn.index()].is_taken = true;
         if pool.connections.renewal.counts_requests() && pool.connections.spend(conn) {
@@ -416,6 +424,9 @@ impl StreamLane {
                 if queued != Some(load) {
                     connections.ready.place(conn, load);
                 }
+                if queued.is_none() {
+                    pool.gained_room(conn);
+                }
             }
             _ => {}
         }
@@ -453,7 +464,7 @@ impl StreamLane {
                         pool.connections.note(ScriptEvent::Responded { conn, nth, status });
                     }
                     let is_ok = match pool.needs.checks {
-                        true => self.meets(pool, ExchangePlace { conn, id }, nth, status),
+                        true => self.meets(pool, ExchangePlace { conn, id }, nth, status, at),
                         false => pool.ledger.accepts(status),
                     };
                     self.respond(pool, conn, id, status, is_ok, at);
@@ -492,11 +503,12 @@ impl StreamLane {
         place: ExchangePlace,
         nth: usize,
         status: u16,
+        at: Nanos,
     ) -> bool {
         let exchange = *self.stream(place.conn, place.id).0;
         let kept = || self.connections[place.conn.index()].protocol.response(nth);
         let keeps = pool.needs.keeps;
-        meets(&mut pool.ledger, place, &exchange, 1, keeps, status, kept)
+        meets(&mut pool.ledger, place, &exchange, 1, at, || response_of(keeps, status, kept))
     }
 
     /// Ends one exchange of `conn` with its response, a success or not.
@@ -553,9 +565,12 @@ impl StreamLane {
         let (exchange, stream) = self.remove(&mut pool.connections, conn, id, at);
         pool.ledger.withdrawn(&pool.timeline, &exchange, at);
         pool.connections.alive(at);
+        let place = ExchangePlace { conn, id };
+        let user = pool.ledger.users_mut().map(|users| users.take_returned(place));
         if let Some(StreamState { request, .. }) = stream {
-            let returns = returns + 1;
-            self.returned.push_back(Returned { conn, exchange, request, returned_at: at, returns });
+            let returned =
+                Returned { conn, exchange, request, returned_at: at, returns: returns + 1, user };
+            self.returned.push_back(returned);
         }
     }
 

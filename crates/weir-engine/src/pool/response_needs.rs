@@ -28,10 +28,11 @@ impl ResponseNeeds {
     /// one. Requests are independent `streams` or not.
     pub(crate) fn new(job: &Job, script: Option<&Calls>, streams: bool) -> ResponseNeeds {
         let shows = script.and_then(shown);
+        let steps = job.users().map(|users| users.scenarios.interest());
         let checks = job.responses.expectations.as_ref().map(|checks| checks.interest());
         let messages = job.responses.messages.as_ref().map(|_| Interest::Head);
         let splits = job.responses.messages.as_ref().is_some_and(|rules| rules.format.is_some());
-        let keeps = shows.max(checks).max(messages).unwrap_or_default();
+        let keeps = shows.max(checks).max(messages).max(steps).unwrap_or_default();
         let is_read = shows.is_some() || keeps != Interest::Status;
         ResponseNeeds {
             shows,

@@ -21,6 +21,7 @@ use crate::exchange::{
 use crate::job::Job;
 use crate::live::{WorkerFrame, WorkerLive};
 use crate::time::{Timeline, UnsentSlots};
+use crate::users::Users;
 
 /// The recorder, the observers and the rule that judges responses.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub(crate) struct Ledger {
     /// Messages within responses, if they are measured.
     messages: Option<Box<MessageRecorder>>,
     observers: Observers,
+    /// Users whose steps the exchanges are, if there are scenarios.
+    users: Option<Box<Users>>,
 }
 
 /// The part of a response that only observers see.
@@ -63,8 +66,21 @@ impl Ledger {
             connections: ConnectionCounts::new(connections.into(), job.target.tls.is_some()),
             messages: MessageRecorder::new(job, job.own_connections_max(number)),
             observers: Observers::new(job, number, &stamping),
+            users: Users::new(job, job.partition(number)).map(Box::new),
             stamping,
         }
+    }
+
+    /// Returns the users whose steps the exchanges are.
+    #[inline(always)]
+    pub(crate) fn users(&self) -> Option<&Users> {
+        self.users.as_deref()
+    }
+
+    /// Returns them, to change them.
+    #[inline(always)]
+    pub(crate) fn users_mut(&mut self) -> Option<&mut Users> {
+        self.users.as_deref_mut()
     }
 
     /// Announces `requests` identical requests that are sent.
@@ -96,14 +112,15 @@ impl Ledger {
         self.success.accepts(status)
     }
 
-    /// True if the response to `exchanges` identical exchanges, one of them at `place`, meets the
-    /// expectations and its stream did not fail; else the kind of what was missed is counted.
+    /// True if the response to `exchanges` identical exchanges, one of them at `place`, that ended at
+    /// `at` meets the expectations, has the values to capture, and its stream did not fail; else the kind of what was missed is counted.
     #[inline(never)]
     pub(crate) fn meets(
         &mut self,
         place: ExchangePlace,
         exchange: &Exchange,
         exchanges: u32,
+        at: Nanos,
         response: &ReceivedResponse<'_>,
     ) -> bool {
         let missed = match &mut self.judge {
@@ -117,6 +134,10 @@ impl Ledger {
         let of_stream =
             || self.messages.as_mut().and_then(|it| it.missed(place, exchange, response));
         let missed = missed.or_else(of_stream);
+        let missed = match &mut self.users {
+            Some(users) => users.read(place, response, missed, at),
+            None => missed,
+        };
         if let Some(kind) = missed {
             self.recorder.missed(exchange, kind, exchanges);
         }
@@ -267,9 +288,12 @@ impl Ledger {
         phases: WorkerPhases,
         live: &WorkerLive,
     ) -> Measurements {
-        let Ledger { judge, mut recorder, connections, messages, mut observers, .. } = self;
+        let Ledger { judge, mut recorder, connections, messages, mut observers, users, .. } = self;
+        let end = Nanos(phases.drained_ns);
+        users.into_iter().for_each(|users| recorder.end_users(*users, &facts.timeline, end));
         recorder.slices.measures_messages = messages.is_some();
         let missed = recorder.take_missed();
+        let due = recorder.due_steps();
         let mut measurements = recorder.finish(unsent, facts, phases, live);
         measurements.results.missed = missed;
         judge.into_iter().for_each(|judge| judge.finish(&mut measurements));
@@ -279,7 +303,7 @@ impl Ledger {
         let given_up_at = facts.unsent_until;
         if count > 0 {
             let timeline = &facts.timeline;
-            observers.never_sent(&NeverSent { unsent, timeline, count, given_up_at });
+            observers.never_sent(&NeverSent { unsent, timeline, due: &due, count, given_up_at });
         }
         observers.finish(&mut measurements);
         measurements
@@ -346,5 +370,9 @@ impl Ledger {
             completion.messages = Some(ended);
         }
         self.observers.completed(&completion, self.stamping.covers(place.conn));
+        let users = self.users.as_mut();
+        if let Some(end) = users.and_then(|users| users.completed(place, &completion)) {
+            self.recorder.user_ended(timeline, &end);
+        }
     }
 }

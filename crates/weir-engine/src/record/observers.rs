@@ -22,7 +22,8 @@ use stamp_tallies::StampTallies;
 #[derive(Debug)]
 pub(crate) struct Observers {
     all: Vec<Box<dyn ExchangeObserver>>,
-    /// True if at least one observer sees every connection, or messages are measured.
+    /// True if at least one observer sees every connection, messages are measured, or exchanges are
+    /// steps of users.
     pub(crate) sees_all: bool,
 }
 
@@ -35,7 +36,8 @@ impl Observers {
         all.extend(boxed(RawWriter::new(job, number)));
         all.extend(boxed(destinations));
         all.extend(job.observers.iter().map(|factory| factory.make(number)));
-        let sees_all = job.responses.messages.is_some() || all.iter().any(|one| one.sees_all());
+        let sees_all = job.responses.messages.is_some() || job.users().is_some();
+        let sees_all = sees_all || all.iter().any(|one| one.sees_all());
         Observers { all, sees_all }
     }
 

@@ -17,6 +17,7 @@ mod series;
 mod slices;
 mod slot_shares;
 mod times;
+mod user_ends;
 
 use std::collections::BTreeMap;
 
@@ -24,7 +25,7 @@ use weir_io::Nanos;
 use weir_result::{ErrorKind, MissKind, Outcomes, Sent, StageSpan, Tally, Window};
 
 use crate::exchange::{Exchange, Outcome, SlotPhase};
-use crate::job::Job;
+use crate::job::{Job, RequestList};
 use crate::live::{FRAME_NS, WorkerFrame, WorkerLive};
 use crate::time::{Timeline, WarmupDetector};
 use by_name::ByName;
@@ -38,6 +39,7 @@ use series::Series;
 use slices::Slices;
 pub(super) use slot_shares::SlotShares;
 use times::Times;
+use user_ends::LaterSteps;
 
 /// Status codes counted one by one; HTTP has only three-digit codes.
 const STATUS_CODES: usize = 1000;
@@ -66,6 +68,8 @@ pub(crate) struct Recorder {
     sampler: Option<Sampler>,
     /// Tallies by name, if there is a list.
     names: Option<ByName>,
+    /// Later steps of users, if there are scenarios.
+    later: LaterSteps,
 }
 
 /// Counters over the whole run.
@@ -95,9 +99,11 @@ impl Recorder {
         let extras = job.extras;
         let stages = job.plan.load.stage_spans();
         let punctuality = || Punctuality::new(timeline, &stages, workers, gap_ns);
-        let punctuality = job.plan.load.is_open_loop().then(punctuality);
+        let punctuality = job.has_due_times().then(punctuality);
         let of_names =
             |list| ByName::new(list, punctuality.is_some(), job.responses.messages.is_some());
+        let list = job.requests.list.as_deref();
+        let request_places = list.map_or(usize::MAX, RequestList::request_places);
         Recorder {
             workers,
             status: Box::new([0; STATUS_CODES]),
@@ -106,7 +112,8 @@ impl Recorder {
             names: job.requests.list.as_ref().map(of_names),
             punctuality,
             window: Window::default(),
-            slices: Slices::new(timeline, &stages),
+            slices: Slices::new(timeline, &stages).with_request_places(request_places),
+            later: LaterSteps::default(),
             stages,
             series: Series::new(timeline, workers),
             occupancy: OccupancyCount::default(),
@@ -137,7 +144,7 @@ impl Recorder {
     }
 
     fn place_window(&mut self, timeline: &Timeline) {
-        self.slices = Slices::new(timeline, &self.stages);
+        self.slices = self.slices.placed(timeline, &self.stages);
         if let Some(punctuality) = &mut self.punctuality {
             punctuality.begin(timeline, &self.stages);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weir_http::{RawRequest, Request, RequestTraits};
-use weir_io::Backend;
+use weir_io::{Backend, Nanos};
 use weir_requests::list::{Places, TableRows, Template, Values, Walk};
 use weir_text::setting::ROWS;
 
@@ -11,6 +11,7 @@ use super::batch::Batch;
 use super::form::RequestForm;
 use super::numbered::Numbered;
 use crate::job::{BodyEncoder, Job, ListTurn, ListedRequest, RequestList};
+use crate::users::{UserStep, Users};
 
 /// Longest request whose last form is kept, so that only its fields are written again. A list of
 /// long ones would be held once more by each worker.
@@ -28,8 +29,21 @@ pub(crate) struct Listed<R> {
     requests: Vec<ListedRow<R>>,
     /// Scheme of the requests, if they are sent as fields.
     scheme: Option<&'static str>,
-    /// The last rendered request that was too long to be kept.
+    /// The last rendered request that was too long to be kept, or is a step of a user.
     long: Rendered,
+    /// Value of the `Cookie` field of the last step.
+    cookies: Vec<u8>,
+}
+
+/// The request of a user's step.
+#[derive(Debug)]
+pub(crate) struct StepRequest<'a, R> {
+    /// Path, without the query.
+    pub(crate) path: &'a [u8],
+    /// The prepared request, which is sent as it is unless another one is rendered.
+    pub(crate) prepared: &'a R,
+    /// The request as it was rendered for this user.
+    pub(crate) rendered: Option<&'a Batch>,
 }
 
 /// A request of a list.
@@ -37,6 +51,8 @@ pub(crate) struct Listed<R> {
 struct ListedRow<R> {
     request: R,
     name: u16,
+    /// Path of the request as it was prepared, without the query, if it is a step.
+    path: Box<[u8]>,
     /// Its template, if it has fields.
     fields: Option<Box<ListedFields>>,
 }
@@ -72,6 +88,10 @@ impl<R: RequestForm> Listed<R> {
         let prepare = |one: &ListedRequest| ListedRow {
             request: R::prepare(&one.request, job, backend),
             name: one.name,
+            path: match list.users {
+                Some(_) => path_of(one.request.bytes()).into(),
+                None => Box::default(),
+            },
             fields: one.template.clone().map(|template| {
                 let length = one.request.bytes().len();
                 let has_forms = !R::STREAMS && length * FORMS_MAX <= KEPT_MAX_BYTES;
@@ -90,22 +110,84 @@ impl<R: RequestForm> Listed<R> {
             requests: requests.iter().map(prepare).collect(),
             scheme: R::STREAMS.then(|| job.scheme()),
             long: Rendered::default(),
+            cookies: Vec::new(),
         }
+    }
+
+    /// Returns the index of the scenario of the user whose turn it is.
+    pub(crate) fn scenario_at(&mut self, turn: ListTurn) -> Option<u16> {
+        self.place_at(turn).map(|scenario| scenario as u16)
+    }
+
+    /// Returns the number of the name of the request with this index.
+    pub(crate) fn name_of(&self, row: u16) -> u16 {
+        self.requests[usize::from(row)].name
     }
 
     /// Returns the index of the request whose turn it is, and the number of its name; `None` behind
     /// the end of a list that is sent once.
     #[inline]
     pub(crate) fn at(&mut self, turn: ListTurn) -> Option<(u16, u16)> {
-        let sequence = &self.list.sequence;
-        let row = match turn {
-            ListTurn::Slot(index) => sequence.row(index)?,
-            ListTurn::Nth { nth, worker, workers } => {
-                sequence.next_row_of(&mut self.walk, nth, worker, workers)
-            }
-        };
+        let row = self.place_at(turn)?;
         // A prepared list has at most 2^16 requests.
         Some((row as u16, self.requests[row as usize].name))
+    }
+
+    /// Returns the place in the sequence whose turn it is.
+    #[inline(always)]
+    fn place_at(&mut self, turn: ListTurn) -> Option<u64> {
+        let sequence = &self.list.sequence;
+        match turn {
+            ListTurn::Slot(index) => sequence.row(index),
+            ListTurn::Nth { nth, worker, workers } => {
+                Some(sequence.next_row_of(&mut self.walk, nth, worker, workers))
+            }
+        }
+    }
+
+    /// Returns the request of a user's step, sent `now` on a `connection` of the run.
+    ///
+    /// # Errors
+    /// If its body cannot be encoded.
+    pub(crate) fn step_request(
+        &mut self,
+        step: &UserStep,
+        users: &Users,
+        connection: u32,
+        now: Nanos,
+    ) -> Result<StepRequest<'_, R>, String> {
+        let Listed { list, requests, scheme, long, cookies, .. } = self;
+        let ListedRow { request: prepared, path, fields, .. } = &requests[usize::from(step.row)];
+        let user = users.user(step.user);
+        let as_it_is = StepRequest { path, prepared, rendered: None };
+        let Some(fields) = fields.as_ref() else { return Ok(as_it_is) };
+        let template = &fields.template;
+        if user.jar.is_empty() && template.is_constant() {
+            return Ok(as_it_is);
+        }
+        let draws = user.draws;
+        let table = list.table.as_ref();
+        let values = Values {
+            seed: draws.seed_of(user.turn()),
+            index: draws.user,
+            row: table.map_or(&[], |it| it.row(list.seed, draws.user, connection.into())),
+            captured: &user.captured,
+            cookies: &[],
+        };
+        let batch = &mut long.batch;
+        long.places.clear();
+        template.render_again(values, &mut batch.bytes, &mut long.places);
+        cookies.clear();
+        if !user.jar.is_empty() {
+            users.write_cookies(step.user, path_of(&batch.bytes), now, cookies);
+        }
+        if !cookies.is_empty() {
+            long.places.clear();
+            let values = Values { cookies, ..values };
+            template.render_again(values, &mut batch.bytes, &mut long.places);
+        }
+        complete(batch, *scheme, fields.traits, fields.encoder.as_ref())?;
+        Ok(StepRequest { path: path_of(&batch.bytes), prepared, rendered: Some(batch) })
     }
 
     /// Returns the request with this index.
@@ -132,7 +214,7 @@ impl<R: RequestForm> Listed<R> {
         let seed = self.list.seed;
         let index = turn.index();
         if let Some(numbered) = &mut fields.numbered {
-            let values = Values { seed, index, row: &[] };
+            let values = Values { seed, index, ..Values::default() };
             return Ok(Some(numbered.render(values, &fields.template, fields.traits)));
         }
         let table = self.list.table.as_ref();
@@ -144,29 +226,17 @@ impl<R: RequestForm> Listed<R> {
                 &mut self.long
             }
         };
-        let values = Values { seed, index, row };
+        let values = Values { seed, index, row, ..Values::default() };
         let batch = &mut rendered.batch;
         let is_as_long =
             fields.template.render_again(values, &mut batch.bytes, &mut rendered.places);
         if is_as_long && self.scheme.is_none() {
             return Ok(Some(batch));
         }
-        let bytes = u32::try_from(batch.bytes.len()).expect("values are limited when planned");
-        batch.requests.clear();
-        batch.requests.push(RawRequest { bytes, traits: fields.traits });
-        if let Some(scheme) = self.scheme {
-            let request = Request::parse(&Arc::from(&batch.bytes[..]), scheme);
-            let mut request = request.expect("values are checked when planned");
-            if let Some(encoder) = &fields.encoder {
-                let body = encoder.encode(request.body());
-                request = request.with_body(body.map_err(|text| {
-                    let number = |table: &TableRows| table.number(seed, index, connection().into());
-                    unencoded(&text, index, self.list.table.as_ref().map(number))
-                })?);
-            }
-            batch.fields.clear();
-            batch.fields.push(Arc::new(request));
-        }
+        complete(batch, self.scheme, fields.traits, fields.encoder.as_ref()).map_err(|text| {
+            let number = |table: &TableRows| table.number(seed, index, connection().into());
+            unencoded(&text, index, self.list.table.as_ref().map(number))
+        })?;
         Ok(Some(batch))
     }
 
@@ -174,6 +244,35 @@ impl<R: RequestForm> Listed<R> {
     pub(crate) fn first(&self) -> Option<&R> {
         self.requests.first().map(|row| &row.request)
     }
+}
+
+/// Completes a batch whose bytes were rendered: the length of its only request, and its fields if it
+/// is sent as those.
+fn complete(
+    batch: &mut Batch,
+    scheme: Option<&'static str>,
+    traits: RequestTraits,
+    encoder: Option<&BodyEncoder>,
+) -> Result<(), String> {
+    let bytes = u32::try_from(batch.bytes.len()).expect("values are limited when planned");
+    batch.requests.clear();
+    batch.requests.push(RawRequest { bytes, traits });
+    let Some(scheme) = scheme else { return Ok(()) };
+    let request = Request::parse(&Arc::from(&batch.bytes[..]), scheme);
+    let mut request = request.expect("values are checked when planned");
+    if let Some(encoder) = encoder {
+        let body = encoder.encode(request.body())?;
+        request = request.with_body(body);
+    }
+    batch.fields.clear();
+    batch.fields.push(Arc::new(request));
+    Ok(())
+}
+
+/// Returns the path of a request, without its query.
+fn path_of(request: &[u8]) -> &[u8] {
+    let target = request.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+    target.split(|byte| *byte == b'?').next().unwrap_or_default()
 }
 
 /// Describes the body of the request with this index that cannot be encoded, and the row of the

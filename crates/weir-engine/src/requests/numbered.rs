@@ -79,7 +79,7 @@ impl Numbered {
 
 #[cfg(test)]
 mod tests {
-    use weir_requests::list::{Constants, TemplateFields};
+    use weir_requests::list::{Constants, FieldSources, TemplateFields, TextForm};
 
     use super::*;
 
@@ -97,7 +97,8 @@ mod tests {
 
     fn template(text: &str) -> Template {
         let mut fields = TemplateFields::default();
-        let marked = fields.mark(text, None, &NoConstants).expect("fields");
+        let sources = FieldSources { table: None, captured: &[], constants: &NoConstants };
+        let marked = fields.mark(text, TextForm::Plain, &sources).expect("fields");
         fields.template(marked.as_bytes())
     }
 
@@ -112,7 +113,7 @@ mod tests {
             let mut numbered = Numbered::new(&template).expect("a number");
             let mut whole = Vec::new();
             for index in (0..12_000).chain([u64::MAX, 10_u64.pow(19), 10_u64.pow(19) - 1, 5]) {
-                let values = Values { seed: 3, index, row: &[] };
+                let values = Values { seed: 3, index, ..Values::default() };
                 template.render(values, &mut whole);
                 let batch = numbered.render(values, &template, RequestTraits::default());
                 assert_eq!((&batch.bytes, batch.requests.len()), (&whole, 1), "{index}");

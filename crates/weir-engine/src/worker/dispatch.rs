@@ -15,7 +15,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     pub(super) fn is_ready(&self) -> bool {
         match self.source.next_batch() {
             Some(batch) => self.handler.has_room_for(&self.pool, batch),
-            None => self.pool.has_free() && self.source.has_more(),
+            None => self.pool.has_place() && self.source.has_more(),
         }
     }
 
@@ -134,7 +134,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
 
     /// Dispatches a request that the peer returned again, if there is one and a connection for it.
     #[inline]
-    fn dispatch_returned(&mut self, now: Nanos) -> bool {
+    pub(super) fn dispatch_returned(&mut self, now: Nanos) -> bool {
         if !self.can_resend() {
             return false;
         }
@@ -177,6 +177,9 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// be more requests of the list.
     #[inline(never)]
     fn dispatch_varied(&mut self, from: Nanos) -> (Nanos, bool) {
+        if self.pool.ledger.users().is_some() {
+            return (from, self.dispatch_users(from));
+        }
         if self.source.listed().is_some() {
             return (from, self.dispatch_listed(from));
         }

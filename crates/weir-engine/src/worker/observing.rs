@@ -101,11 +101,13 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let connections = &self.pool.connections;
         // A request in flight ends with its timeout, unless late responses are accepted.
         let is_awaiting = connections.in_flight() > 0 && !connections.limits.late_responses;
-        let is_waiting = is_awaiting || self.source.is_starved();
+        let users = self.pool.ledger.users();
+        let is_thinking = users.is_some_and(|users| users.has_waiting());
+        let is_waiting = is_awaiting || is_thinking || self.source.is_starved();
         let silence_ns = now.since(connections.alive_at());
         let is_dead = !is_waiting && silence_ns > connections.limits.patience_ns();
         // A worker without a share is complete at once, yet its window begins like all others.
-        let is_through = left == 0 && self.pool.recorder().unresolved() == 0;
+        let is_through = left == 0 && self.pool.has_resolved_all();
         (is_through && now >= t0) || is_dead
     }
 
@@ -113,6 +115,6 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
     pub(super) fn is_resolved(&self) -> bool {
         let next = self.slots.next_at(&self.pool.timeline).filter(|_| !self.stage.is_cut);
         let has_unsent = next.is_some_and(|due| due < self.pool.timeline.t1);
-        self.pool.recorder().unresolved() == 0 && !has_unsent
+        self.pool.has_resolved_all() && !has_unsent
     }
 }

@@ -32,6 +32,7 @@ pub(crate) fn list(order: Order, weights: &[u32]) -> RequestList {
         with_slices: vec![0, 1],
         seed: 0,
         table: None,
+        users: None,
     }
 }
 

@@ -77,6 +77,7 @@ fn infected(mut document: Document, text: &str) -> Document {
         ..ReplayPlan::default()
     }));
     document.names = vec![NameSection {
+        steps: Vec::new(),
         name: text.to_owned(),
         results: Results {
             planned: document.results.planned,

@@ -1,6 +1,7 @@
 //! Reasons why a body cannot be decoded.
 
 use thiserror::Error;
+use weir_result::MissKind;
 
 /// Codings of one body at most; each is decoded up to the limit.
 pub(super) const CODINGS_MAX: usize = 4;
@@ -31,4 +32,14 @@ pub enum DecodeError {
     /// Its messages of gRPC cannot be read.
     #[error("its messages: {0}")]
     Messages(String),
+}
+
+impl DecodeError {
+    /// Returns the kind of the miss of a response whose body was to be read.
+    pub(crate) fn miss_kind(&self) -> MissKind {
+        match self {
+            DecodeError::TooLarge(_) | DecodeError::NoMemory => MissKind::BodyTooLarge,
+            _ => MissKind::BodyUndecodable,
+        }
+    }
 }

@@ -9,6 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 use flate2::{Decompress, FlushDecompress, Status};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use weir_http::ReceivedResponse;
 
 use crate::expect::call_content::CallContent;
 use crate::expect::coding::ContentCoding;
@@ -59,15 +60,34 @@ impl BodyDecoder {
     }
 
     /// True if bodies are those of calls of gRPC.
-    pub(super) fn is_of_calls(&self) -> bool {
+    fn is_of_calls(&self) -> bool {
         self.calls.is_some()
+    }
+
+    /// Decodes the body of a response; [`BodyDecoder::decoded`] returns it.
+    ///
+    /// # Errors
+    /// As [`BodyDecoder::decode`], or if the body was longer than what was kept of it.
+    pub(crate) fn read(&mut self, response: &ReceivedResponse<'_>) -> Result<(), DecodeError> {
+        if response.is_cut && response.body.len() <= self.limit {
+            return Err(DecodeError::NoMemory);
+        }
+        if response.is_cut {
+            return Err(DecodeError::TooLarge(self.limit));
+        }
+        if self.is_of_calls() {
+            return self.decode_messages(response.head, response.body);
+        }
+        let is_coding = |name: &[u8]| name.eq_ignore_ascii_case(b"content-encoding");
+        let codings = response.fields().filter(|(name, _)| is_coding(name));
+        self.decode(response.body, codings.map(|(_, value)| value)).map(|_| ())
     }
 
     /// Decodes the messages in the body of a response with this head.
     ///
     /// # Errors
     /// If one is damaged, or has no form by its schema, or they are too long.
-    pub(super) fn decode_messages(&mut self, head: &[u8], body: &[u8]) -> Result<(), DecodeError> {
+    fn decode_messages(&mut self, head: &[u8], body: &[u8]) -> Result<(), DecodeError> {
         self.decoded.clear();
         self.is_coded = true;
         let calls = self.calls.as_ref().expect("only called if there is a form");

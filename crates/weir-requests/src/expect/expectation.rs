@@ -122,7 +122,8 @@ fn header(field: &str) -> Result<Condition, ExpectError> {
     Ok(Condition::Header { name: name.to_owned(), value })
 }
 
-fn regex(expression: &str) -> Result<Regex, ExpectError> {
+/// Compiles a regular expression.
+pub(crate) fn regex(expression: &str) -> Result<Regex, ExpectError> {
     Regex::new(expression).map_err(|error| {
         let reason = match &error {
             // Its text draws the expression over several lines; the last one is the reason.

@@ -7,7 +7,7 @@ use weir_result::{MissExample, MissKind, SuccessRule};
 use crate::expect::expectation::Condition;
 use crate::expect::json::{Expected, Pointer};
 use crate::expect::status::StatusCodes;
-use crate::expect::{BodyDecoder, DecodeError, ExpectError, Expectation, FirstBodies, Miss};
+use crate::expect::{BodyDecoder, ExpectError, Expectation, FirstBodies, Miss};
 
 /// Greatest length of the part of a response that an example keeps, in bytes. More than is shown,
 /// so that a credential in the part that is shown is whole, and found.
@@ -89,7 +89,7 @@ impl Expectations {
         for (index, Expectation { condition, .. }) in self.all.iter().enumerate() {
             let missed = |kind| Miss { kind, expectation: Some(index) };
             if condition.reads_body() && !is_decoded {
-                decode(response, decoder).map_err(|error| missed(kind_of(&error)))?;
+                decoder.read(response).map_err(|error| missed(error.miss_kind()))?;
                 is_decoded = true;
             }
             let body = || decoder.decoded(response.body);
@@ -129,7 +129,7 @@ impl Expectations {
         let expectation = miss.expectation.map(|index| &self.all[index]);
         let found = match (miss.kind, expectation.map(|one| &one.condition)) {
             (MissKind::BodyTooLarge | MissKind::BodyUndecodable, _) => {
-                let error = decode(response, decoder).err();
+                let error = decoder.read(response).err();
                 error.map(|error| error.to_string()).unwrap_or_default()
             }
             (_, Some(Condition::Header { name, .. })) => {
@@ -214,27 +214,6 @@ fn has_field(response: &ReceivedResponse<'_>, name: &str, value: Option<&String>
 fn has_value(pointer: &Pointer, value: Option<&Expected>, body: &[u8]) -> bool {
     let found = pointer.find(body).ok().flatten();
     found.is_some_and(|found| value.is_none_or(|value| value.accepts(&found)))
-}
-
-/// Decodes the body of a response.
-fn decode(response: &ReceivedResponse<'_>, decoder: &mut BodyDecoder) -> Result<(), DecodeError> {
-    if response.is_cut && response.body.len() <= decoder.limit() {
-        return Err(DecodeError::NoMemory);
-    }
-    if response.is_cut {
-        return Err(DecodeError::TooLarge(decoder.limit()));
-    }
-    if decoder.is_of_calls() {
-        return decoder.decode_messages(response.head, response.body);
-    }
-    decoder.decode(response.body, fields(response, "content-encoding")).map(|_| ())
-}
-
-fn kind_of(error: &DecodeError) -> MissKind {
-    match error {
-        DecodeError::TooLarge(_) | DecodeError::NoMemory => MissKind::BodyTooLarge,
-        _ => MissKind::BodyUndecodable,
-    }
 }
 
 /// Returns the values of the fields with a name, in order.

@@ -15,7 +15,7 @@ pub struct RowError {
 }
 
 impl RowError {
-    pub(super) fn new(position: impl Into<Position>, text: impl Into<String>) -> RowError {
+    pub(crate) fn new(position: impl Into<Position>, text: impl Into<String>) -> RowError {
         RowError { position: position.into(), text: text.into() }
     }
 }

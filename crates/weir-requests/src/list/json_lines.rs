@@ -93,7 +93,7 @@ fn body(
 }
 
 /// Decodes a body in base64.
-pub(super) fn decoded(base64: &str) -> Result<RowBody, String> {
+pub(crate) fn decoded(base64: &str) -> Result<RowBody, String> {
     let bytes = STANDARD.decode(base64);
     bytes.map(RowBody::Bytes).map_err(|error| format!("its body is not base64: {error}"))
 }

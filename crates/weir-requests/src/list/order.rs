@@ -196,7 +196,7 @@ fn gcd(mut a: u32, mut b: u32) -> u32 {
 }
 
 /// Returns the number of this index in SplitMix64's sequence (Steele, Lea and Flood 2014).
-pub(super) fn mixed(seed: u64, index: u64) -> u64 {
+pub(crate) fn mixed(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -204,7 +204,7 @@ pub(super) fn mixed(seed: u64, index: u64) -> u64 {
 }
 
 /// Maps a random number to one below `bound`, with a bias below bound / 2⁶⁴ (Lemire 2019).
-pub(super) fn below(bound: u64, random: u64) -> u64 {
+pub(crate) fn below(bound: u64, random: u64) -> u64 {
     ((u128::from(random) * u128::from(bound)) >> 64) as u64
 }
 

@@ -38,6 +38,8 @@ pub enum RowBody {
     FileBeside(String),
     /// The same; the line ends in it are dropped, as by curl's `-d`.
     JoinedFile(String),
+    /// A urlencoded form, but for its fields: their values are encoded when they are known.
+    Encoded(String),
     /// A form whose parts have files, and its boundary.
     Form(String, Vec<FormPart>),
 }
@@ -49,7 +51,7 @@ impl Row {
     }
 
     /// Returns a row with this target and nothing else.
-    pub(super) fn new(position: impl Into<Position>, target: &str) -> Row {
+    pub(crate) fn new(position: impl Into<Position>, target: &str) -> Row {
         Row {
             position: position.into(),
             method: None,

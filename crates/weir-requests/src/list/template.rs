@@ -3,15 +3,12 @@
 //! A field of a request is a pure function of the request's index in the run and a seed, so that
 //! the parts of a run agree, and a run can be repeated.
 
-use std::fmt::Write as _;
-use std::ops::{Range, RangeInclusive};
-use std::sync::Arc;
+use std::ops::Range;
 
-use weir_text::setting::ROWS;
-
-use crate::list::encoding::form_encoded;
-use crate::list::order::{below, mixed};
-use crate::list::table::Table;
+use crate::list::order::mixed;
+use crate::list::template_field::{
+    FieldSources, NumberField, TemplateField, TextForm, Values, decimal,
+};
 
 /// Begin of the marks that stand for fields while a request is prepared. They are tokens, so that
 /// they may stand in each part of a request.
@@ -23,38 +20,6 @@ const MARK_BYTES: usize = MARK.len() + 5;
 /// Greatest number of fields in a request.
 const FIELDS_MAX: usize = 1_000;
 
-/// A field.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum TemplateField {
-    /// `{{seq}}`: index of the request in the run, from 0.
-    Index,
-    /// `{{rand:A:B}}`: a number from A to B.
-    Random { least: u64, greatest: u64 },
-    /// `{{uuid}}`: a UUID of version 4 (RFC 9562).
-    Uuid,
-    /// `{{csv:COLUMN}}`: the value of this column.
-    Column(usize),
-    /// The same in a urlencoded form.
-    EncodedColumn(usize),
-    /// Length of the body in bytes.
-    Length,
-}
-
-/// Values that do not change during a run, by the kind of field that names them.
-pub trait Constants {
-    /// Returns the value of `{{env:NAME}}`.
-    ///
-    /// # Errors
-    /// If there is none; the text is the reason.
-    fn variable(&self, name: &str) -> Result<String, String>;
-
-    /// Returns the content of `{{file:PATH}}`.
-    ///
-    /// # Errors
-    /// If it cannot be read; the text is the reason.
-    fn file(&self, path: &str) -> Result<String, String>;
-}
-
 /// The fields of one request, while it is prepared.
 #[derive(Debug, Default)]
 pub struct TemplateFields {
@@ -63,16 +28,16 @@ pub struct TemplateFields {
 }
 
 impl TemplateFields {
-    /// Replaces the fields in a text by marks, and those of constants by their values. `table` has
-    /// the columns.
+    /// Replaces the fields in a text of this form by marks, and those of constants by their values.
+    /// The marks are the same when they are encoded.
     ///
     /// # Errors
     /// If a field is unknown or has no value; the text names it.
     pub fn mark(
         &mut self,
         text: &str,
-        table: Option<&Table>,
-        constants: &dyn Constants,
+        form: TextForm,
+        sources: &FieldSources<'_>,
     ) -> Result<String, String> {
         if text.contains(MARK) {
             return Err(format!("{MARK} is reserved for templates"));
@@ -82,38 +47,14 @@ impl TemplateFields {
         while let Some((before, after)) = rest.split_once("{{") {
             let Some((field, after)) = after.split_once("}}") else { break };
             marked += before;
-            match field.split_once(':').map_or((field, ""), |(kind, argument)| (kind, argument)) {
-                ("env", name) => marked += &constants.variable(name)?,
-                ("file", path) => marked += &constants.file(path)?,
-                (kind, argument) => {
-                    let field = parse(kind, argument, field, table)?;
-                    marked += &self.add(field, &format!("{kind}:{argument}"))?;
-                }
+            match field.split_once(':') {
+                Some(("env", name)) => marked += &sources.constants.variable(name)?,
+                Some(("file", path)) => marked += &sources.constants.file(path)?,
+                _ => marked += &self.add(TemplateField::parse(field, form, sources)?, field)?,
             }
             rest = after;
         }
         Ok(marked + rest)
-    }
-
-    /// Like [`TemplateFields::mark`], for a text of a urlencoded form: values of columns are
-    /// encoded. The marks are the same when they are encoded.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn mark_encoded(
-        &mut self,
-        text: &str,
-        table: Option<&Table>,
-        constants: &dyn Constants,
-    ) -> Result<String, String> {
-        let first = self.fields.len();
-        let marked = self.mark(text, table, constants)?;
-        for (field, _) in &mut self.fields[first..] {
-            if let TemplateField::Column(column) = *field {
-                *field = TemplateField::EncodedColumn(column);
-            }
-        }
-        Ok(marked)
     }
 
     /// True if there are none.
@@ -130,7 +71,7 @@ impl TemplateFields {
     pub fn unmark(&self, marked: &str) -> String {
         let mut text = marked.to_owned();
         for (number, (_, field)) in self.fields.iter().enumerate() {
-            text = text.replace(&mark(number), &format!("{{{{{}}}}}", field.trim_end_matches(':')));
+            text = text.replace(&mark(number), &format!("{{{{{field}}}}}"));
         }
         text
     }
@@ -197,43 +138,6 @@ fn mark(number: usize) -> String {
     format!("{MARK}{number:05}")
 }
 
-fn parse(
-    kind: &str,
-    argument: &str,
-    whole: &str,
-    table: Option<&Table>,
-) -> Result<TemplateField, String> {
-    match (kind, argument) {
-        ("seq", "") => Ok(TemplateField::Index),
-        ("uuid", "") => Ok(TemplateField::Uuid),
-        ("rand", range) => {
-            let range = range.split_once(':');
-            let range = range.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-            match range {
-                Some((least, greatest)) if least <= greatest => {
-                    Ok(TemplateField::Random { least, greatest })
-                }
-                _ => Err(format!("{{{{{whole}}}}}: write {{{{rand:1:1000}}}}")),
-            }
-        }
-        ("csv", column) => {
-            let Some(table) = table else {
-                return Err(format!(
-                    "{{{{{whole}}}}}: there are no rows to take it from; give a CSV file by {ROWS}"
-                ));
-            };
-            table.column(column).map(TemplateField::Column).ok_or_else(|| {
-                let columns = table.columns().join(", ");
-                format!("{{{{{whole}}}}}: the rows have no such column, but {columns}")
-            })
-        }
-        _ => Err(format!(
-            "{{{{{whole}}}}} is no field: there are seq, rand:A:B, uuid, csv:COLUMN, env:NAME and \
-             file:PATH; a single {{ is literal"
-        )),
-    }
-}
-
 fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
     memchr::memmem::find(bytes, text)
 }
@@ -285,24 +189,6 @@ enum TemplatePiece {
     Field(TemplateField, u64),
 }
 
-/// The values of a request's fields.
-#[derive(Clone, Copy, Debug)]
-pub struct Values<'a> {
-    /// Seed of the run's random values.
-    pub seed: u64,
-    /// Index of the request in the run.
-    pub index: u64,
-    /// Row of the table; empty without one.
-    pub row: &'a [Box<[u8]>],
-}
-
-impl Values<'_> {
-    /// Returns the value of a column as a urlencoded form has it.
-    fn encoded(&self, column: usize) -> String {
-        form_encoded(self.row.get(column).map_or(&[][..], |value| value))
-    }
-}
-
 impl Template {
     /// Returns the columns whose values stand in the head, and true for those in its first line.
     pub fn columns_of_head(&self) -> impl Iterator<Item = (usize, bool)> {
@@ -312,17 +198,51 @@ impl Template {
                 is_first &= find(text, b"\r\n").is_none();
                 None
             }
-            TemplatePiece::Field(TemplateField::Column(column), _) => Some((*column, is_first)),
+            TemplatePiece::Field(TemplateField::Column(column, _), _) => Some((*column, is_first)),
             TemplatePiece::Field(..) => None,
         })
+    }
+
+    /// Returns the template with a line for the user's cookies at the end of the head, unless the
+    /// head has one of its own.
+    #[must_use]
+    pub fn with_cookies(mut self) -> Template {
+        const END: &[u8] = b"\r\n\r\n";
+        let is_own = |piece: &TemplatePiece| match piece {
+            TemplatePiece::Text(text) => find(&text.to_ascii_lowercase(), b"\r\ncookie:").is_some(),
+            TemplatePiece::Field(..) => false,
+        };
+        if self.head.iter().any(is_own) {
+            return self;
+        }
+        if let Some(TemplatePiece::Text(last)) = self.head.pop() {
+            let before = last.strip_suffix(END).map_or(&*last, |_| &last[..last.len() - 2]);
+            self.head.push(TemplatePiece::Text(before.into()));
+            self.head.push(TemplatePiece::Field(TemplateField::Cookies, 0));
+            self.head.push(TemplatePiece::Text(b"\r\n"[..].into()));
+        }
+        let fields_of_head = self.head.iter().filter(|piece| {
+            matches!(piece, TemplatePiece::Field(field, _) if *field != TemplateField::Length)
+        });
+        let place = fields_of_head.count() - 1;
+        self.fields.insert(place, (TemplateField::Cookies, 0));
+        self
+    }
+
+    /// True if nothing in it differs from request to request but a line of cookies.
+    pub fn is_constant(&self) -> bool {
+        self.fields.iter().all(|(field, _)| *field == TemplateField::Cookies)
+    }
+
+    /// True if the template has a value that a user captures.
+    pub fn has_captured(&self) -> bool {
+        self.fields.iter().any(|(field, _)| matches!(field, TemplateField::Captured(..)))
     }
 
     /// True if the template has a value of a table.
     pub fn has_column(&self) -> bool {
         let mut fields = self.fields.iter();
-        fields.any(|(field, _)| {
-            matches!(field, TemplateField::Column(_) | TemplateField::EncodedColumn(_))
-        })
+        fields.any(|(field, _)| matches!(field, TemplateField::Column(..)))
     }
 
     /// Returns the template's only field, if that is a number.
@@ -393,204 +313,12 @@ impl Template {
     }
 }
 
-/// A field that is a number.
-#[derive(Clone, Copy, Debug)]
-pub struct NumberField {
-    /// Limits of a random number; `None` for the index of the request.
-    range: Option<(u64, u64)>,
-    salt: u64,
-}
-
-impl NumberField {
-    /// Returns its value.
-    #[inline]
-    pub fn value(&self, values: Values<'_>) -> u64 {
-        match self.range {
-            None => values.index,
-            Some((least, greatest)) => random(least..=greatest, values, self.salt),
-        }
-    }
-}
-
 impl TemplatePiece {
     /// Returns the length in bytes.
     fn length(&self, values: Values<'_>) -> usize {
         match self {
             TemplatePiece::Text(text) => text.len(),
-            TemplatePiece::Field(TemplateField::Column(column), _) => {
-                values.row.get(*column).map_or(0, |value| value.len())
-            }
-            TemplatePiece::Field(TemplateField::EncodedColumn(column), _) => {
-                values.encoded(*column).len()
-            }
-            TemplatePiece::Field(TemplateField::Uuid, _) => 36,
-            TemplatePiece::Field(TemplateField::Index, _) => digits(values.index),
-            TemplatePiece::Field(TemplateField::Random { least, greatest }, salt) => {
-                digits(random(*least..=*greatest, values, *salt))
-            }
-            TemplatePiece::Field(TemplateField::Length, _) => 0,
-        }
-    }
-}
-
-/// Returns the random number of the field with this salt.
-#[inline]
-fn random(range: RangeInclusive<u64>, values: Values<'_>, salt: u64) -> u64 {
-    let random = mixed(values.seed ^ salt, values.index);
-    match range.end() - range.start() {
-        u64::MAX => random,
-        span => range.start() + below(span + 1, random),
-    }
-}
-
-fn digits(number: u64) -> usize {
-    number.checked_ilog10().map_or(1, |log| log as usize + 1)
-}
-
-impl TemplateField {
-    /// Writes the value of the field with this salt into a place. False if it has
-    /// another length.
-    #[inline(always)]
-    fn fill(&self, values: Values<'_>, salt: u64, place: &mut [u8]) -> bool {
-        match self {
-            TemplateField::Index => fill_decimal(values.index, place),
-            TemplateField::Random { least, greatest } => {
-                fill_decimal(random(*least..=*greatest, values, salt), place)
-            }
-            TemplateField::Column(column) => {
-                let value = values.row.get(*column).map_or(&[][..], |value| value);
-                let fits = value.len() == place.len();
-                if fits {
-                    place.copy_from_slice(value);
-                }
-                fits
-            }
-            TemplateField::Uuid => self.fill_uuid(values, salt, place),
-            TemplateField::EncodedColumn(_) | TemplateField::Length => false,
-        }
-    }
-
-    #[inline(never)]
-    fn fill_uuid(&self, values: Values<'_>, salt: u64, place: &mut [u8]) -> bool {
-        let mut bytes = Vec::with_capacity(place.len());
-        self.write(values, salt, &mut bytes);
-        place.copy_from_slice(&bytes);
-        true
-    }
-
-    /// Appends the value of the field with this salt.
-    fn write(&self, values: Values<'_>, salt: u64, bytes: &mut Vec<u8>) {
-        match self {
-            TemplateField::Index => decimal(values.index, bytes),
-            TemplateField::Length => {} // not of the field alone
-            TemplateField::EncodedColumn(column) => {
-                bytes.extend_from_slice(values.encoded(*column).as_bytes());
-            }
-            TemplateField::Column(column) => {
-                bytes.extend_from_slice(values.row.get(*column).map_or(&[][..], |value| value));
-            }
-            TemplateField::Random { least, greatest } => {
-                decimal(random(*least..=*greatest, values, salt), bytes);
-            }
-            TemplateField::Uuid => {
-                let half = |half: u64| mixed(values.seed ^ mixed(salt, 2 + half), values.index);
-                uuid(half(0), half(1), bytes);
-            }
-        }
-    }
-}
-
-/// Writes a number in decimal digits into a place. False if it has more or fewer.
-#[inline]
-pub fn fill_decimal(mut number: u64, place: &mut [u8]) -> bool {
-    let (first, pairs) = place.as_rchunks_mut::<2>();
-    for pair in pairs.iter_mut().rev() {
-        *pair = PAIRS[(number % 100) as usize];
-        number /= 100;
-    }
-    if let [digit] = first {
-        *digit = b'0' + (number % 10) as u8;
-        number /= 10;
-    }
-    number == 0 && (place.len() == 1 || place.first().is_some_and(|first| *first != b'0'))
-}
-
-/// The digits of the numbers below 100.
-static PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[0; 2]; 100];
-    let mut number = 0;
-    while number < pairs.len() {
-        pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
-        number += 1;
-    }
-    pairs
-};
-
-/// Appends a number in decimal digits.
-fn decimal(mut number: u64, bytes: &mut Vec<u8>) {
-    let mut text = [0; 20];
-    let mut at = text.len();
-    loop {
-        at -= 1;
-        text[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    bytes.extend_from_slice(&text[at..]);
-}
-
-/// Appends a UUID of version 4 (RFC 9562 §5.4) made of these bits.
-fn uuid(high: u64, low: u64, bytes: &mut Vec<u8>) {
-    let high = high & !0xf000 | 0x4000;
-    let low = low & (u64::MAX >> 2) | 1 << 63;
-    let mut text = String::with_capacity(36);
-    let _infallible = write!(
-        text,
-        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xffff,
-        low >> 48,
-        low & 0xffff_ffff_ffff
-    );
-    bytes.extend_from_slice(text.as_bytes());
-}
-
-/// The order in which requests take the rows of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowOrder {
-    /// Row i mod rows for the request with index i.
-    Sequential,
-    /// At random.
-    Random,
-    /// Each connection has a row of its own.
-    Unique,
-}
-
-/// The rows of a table, in an order.
-#[derive(Clone, Debug)]
-pub struct TableRows {
-    /// The table.
-    pub table: Arc<Table>,
-    /// The order.
-    pub order: RowOrder,
-}
-
-impl TableRows {
-    /// Returns the row of the request with this index on connection `connection` of the run.
-    pub fn row(&self, seed: u64, index: u64, connection: u64) -> &[Box<[u8]>] {
-        self.table.row(self.number(seed, index, connection))
-    }
-
-    /// Returns the number of that row, from 0.
-    pub fn number(&self, seed: u64, index: u64, connection: u64) -> u64 {
-        let rows = self.table.rows();
-        match self.order {
-            RowOrder::Sequential => index % rows,
-            RowOrder::Random => below(rows, mixed(seed ^ 0x7061_7373, index)),
-            RowOrder::Unique => connection % rows,
+            TemplatePiece::Field(field, salt) => field.length(values, *salt),
         }
     }
 }
@@ -598,6 +326,8 @@ impl TableRows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::list::table::Table;
+    use crate::list::template_field::Constants;
 
     /// Variables with their names as values, and no files.
     struct NoFiles;
@@ -612,6 +342,14 @@ mod tests {
         }
     }
 
+    fn sources(table: Option<&Table>) -> FieldSources<'_> {
+        FieldSources { table, captured: &[], constants: &NoFiles }
+    }
+
+    fn values<'a>(seed: u64, index: u64) -> Values<'a> {
+        Values { seed, index, ..Values::default() }
+    }
+
     fn table() -> Table {
         Table::parse(b"user,pass word\nann,1\nbob,\"2,\"\"3\"\"\"\n").expect("a table")
     }
@@ -619,10 +357,11 @@ mod tests {
     fn rendered(text: &str, index: u64) -> String {
         let mut fields = TemplateFields::default();
         let table = table();
-        let marked = fields.mark(text, Some(&table), &NoFiles).expect("a template");
+        let marked =
+            fields.mark(text, TextForm::Plain, &sources(Some(&table))).expect("a template");
         let mut bytes = Vec::new();
         let row = table.row(index % table.rows());
-        let values = Values { seed: 5, index, row };
+        let values = Values { seed: 5, index, row, ..Values::default() };
         fields.template(marked.as_bytes()).render(values, &mut bytes);
         String::from_utf8(bytes).expect("text")
     }
@@ -633,14 +372,14 @@ mod tests {
         let text = "GET /{{seq}}/{{csv:name}} HTTP/1.1\r\nX: {{uuid}}\r\n\
                     Content-Length: 0\r\n\r\n{{rand:1:200}}={{rand:0:18446744073709551615}}";
         let mut fields = TemplateFields::default();
-        let marked = fields.mark(text, Some(&table), &NoFiles).expect("fields");
+        let marked = fields.mark(text, TextForm::Plain, &sources(Some(&table))).expect("fields");
         let template = fields.template(marked.as_bytes());
         let mut bytes = Vec::new();
         let mut again = Vec::new();
         let mut places = Places::default();
         let mut as_long = 0;
         for index in [0, 9, 10, 8, 99, 100].into_iter().chain(101..2_000) {
-            let values = Values { seed: 7, index, row: table.row(index % table.rows()) };
+            let values = Values { row: table.row(index % table.rows()), ..values(7, index) };
             template.render(values, &mut bytes);
             as_long += u32::from(template.render_again(values, &mut again, &mut places));
             assert_eq!(again, bytes, "{index}");
@@ -664,14 +403,16 @@ mod tests {
     #[test]
     fn random_numbers_are_in_their_range_and_independent() {
         let mut fields = TemplateFields::default();
-        let marked = fields.mark("{{rand:1:6}} {{rand:1:6}}", None, &NoFiles).expect("fields");
+        let marked = fields
+            .mark("{{rand:1:6}} {{rand:1:6}}", TextForm::Plain, &sources(None))
+            .expect("fields");
         let template = fields.template(marked.as_bytes());
         let mut counts = [[0_u32; 6]; 6];
         let mut bytes = Vec::new();
         let mut again = Vec::new();
         let mut places = Places::default();
         for index in 0..36_000 {
-            let values = Values { seed: 5, index, row: &[] };
+            let values = values(5, index);
             template.render(values, &mut bytes);
             template.render_again(values, &mut again, &mut places);
             assert_eq!(again, bytes);
@@ -718,22 +459,39 @@ mod tests {
             ("{{file:/etc/passwd}}", "/etc/passwd is not read"),
             (MARK, "reserved"),
         ] {
+            let table = table();
             let error =
-                TemplateFields::default().mark(text, Some(&table()), &NoFiles).expect_err(text);
+                TemplateFields::default().mark(text, TextForm::Plain, &sources(Some(&table)));
+            let error = error.expect_err(text);
             assert!(error.contains(part), "{text}: {error}");
         }
-        let error =
-            TemplateFields::default().mark("{{csv:a}}", None, &NoFiles).expect_err("no rows");
+        let error = TemplateFields::default().mark("{{csv:a}}", TextForm::Plain, &sources(None));
+        let error = error.expect_err("no rows");
         assert!(error.contains("no rows"), "{error}");
     }
 
     #[test]
-    fn rows_have_an_order() {
-        let rows = |order| TableRows { table: Arc::new(table()), order };
-        let user = |order, index, connection| rows(order).row(3, index, connection)[0].to_vec();
-        assert_eq!(user(RowOrder::Sequential, 3, 0), b"bob");
-        assert_eq!(user(RowOrder::Unique, 3, 2), b"ann");
-        let random: Vec<Vec<u8>> = (0..64).map(|i| user(RowOrder::Random, i, 0)).collect();
-        assert!(random.contains(&b"ann".to_vec()) && random.contains(&b"bob".to_vec()));
+    fn cookies_are_a_line_of_the_head() {
+        let names = ["id".to_owned()];
+        let sources = FieldSources { captured: &names, ..sources(None) };
+        let mut fields = TemplateFields::default();
+        let text = "POST /{{user.id}} HTTP/1.1\r\nContent-Length: 1\r\n\r\n{{user.id}}";
+        let marked = fields.mark(text, TextForm::Plain, &sources).expect("fields");
+        let template = fields.template(marked.as_bytes()).with_cookies();
+        let captured = [Some(b"abc"[..].into())];
+        let mut bytes = Vec::new();
+        let mut places = Places::default();
+        for (cookies, line) in [("a=1; b=2", "Cookie: a=1; b=2\r\n"), ("", "")] {
+            let cookies = cookies.as_bytes();
+            let values = Values { captured: &captured, cookies, ..values(1, 0) };
+            template.render_again(values, &mut bytes, &mut places);
+            let expected = format!("POST /abc HTTP/1.1\r\nContent-Length: 3\r\n{line}\r\nabc");
+            assert_eq!(std::str::from_utf8(&bytes), Ok(&*expected));
+        }
+        let own = "GET / HTTP/1.1\r\ncookie: x={{seq}}\r\n\r\n";
+        let mut fields = TemplateFields::default();
+        let marked = fields.mark(own, TextForm::Plain, &sources).expect("fields");
+        let own = fields.template(marked.as_bytes());
+        assert_eq!(own.clone().with_cookies(), own);
     }
 }

@@ -62,7 +62,7 @@ impl Unjudged {
             Tool { name: "weir".to_owned(), version: given.environment.weir_version.clone() };
         let mut measurements = parts.measurements;
         measurements.sent.returned += parts.preflight_returned;
-        if !given.plan.load.is_open_loop() {
+        if !given.plan.has_due_times() {
             keep_both_times(&mut measurements);
         }
         let recorded = Recorded::of(measurements, run.part, parts.beside);
@@ -98,7 +98,7 @@ pub(super) fn derive(given: Document, recorded: &Recorded) -> Result<Unjudged, B
     let witness = recorded.beside.witness.as_ref();
     let window_ns = (throughput.window_s * 1e9).round() as u64;
     let load = &given.plan.load;
-    let span = ScopeSpan::of(load, load.is_one_load(), window_ns);
+    let span = ScopeSpan::of(&given.plan, load.is_one_load(), window_ns);
     let names = NameSection::all(&given.plan, measurements, &recorded.name_kinds, span);
     Ok(Unjudged(Document {
         schema_version: SCHEMA_VERSION,

@@ -12,7 +12,7 @@ use crate::counters::{
     MessageShare, OutcomeClass, OutcomePart, ResultCounts, Slice, StageLags, TlsCounts,
 };
 use crate::measurements::Measurements;
-use crate::plan::Plan;
+use crate::plan::{ListPlan, Plan};
 use weir_stats::histogram::Histogram;
 
 /// Numbers that do not add up: a fault of this program, exit code 70, and no result.
@@ -32,11 +32,12 @@ pub(super) fn check(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvari
         check_handshakes(tls, &measurements.tls_handshake)?;
     }
     check_classes(measurements)?;
-    if plan.load.is_open_loop() {
+    if plan.has_due_times() {
         check_lags(measurements)?;
     }
     check_slices(measurements)?;
-    check_names(recorded)?;
+    check_names(plan, recorded)?;
+    check_users(plan, measurements)?;
     check_messages(measurements)?;
     check_order(measurements)?;
     let results = &measurements.results;
@@ -179,14 +180,15 @@ fn check_slices(measurements: &Measurements) -> Result<(), BrokenInvariant> {
 }
 
 /// If there are names, they add up to the whole: every class, status, error and bucket.
-fn check_names(recorded: &Recorded) -> Result<(), BrokenInvariant> {
+fn check_names(plan: &Plan, recorded: &Recorded) -> Result<(), BrokenInvariant> {
     let measurements = &recorded.measurements;
     let names = &measurements.names;
+    let of_requests = plan.list.as_ref().map_or(names.len(), ListPlan::request_names);
     if names.is_empty() {
         return Ok(());
     }
     let mut sum = ResultCounts::default();
-    names.iter().for_each(|name| sum.add(name));
+    names.iter().take(of_requests).for_each(|name| sum.add(name));
     for name in names {
         equal(
             "the six classes and the planned count of a name",
@@ -197,7 +199,8 @@ fn check_names(recorded: &Recorded) -> Result<(), BrokenInvariant> {
     equal("planned requests over names and in all", sum.planned, measurements.results.planned)?;
     same("outcomes over names and in all", &sum.outcomes, &measurements.results.outcomes)?;
     same("status codes over names and in all", &sum.status, &measurements.results.status)?;
-    let missed = recorded.name_kinds.iter().flat_map(|kinds| kinds.missed.values());
+    let name_kinds = recorded.name_kinds.iter().take(of_requests);
+    let missed = name_kinds.flat_map(|kinds| kinds.missed.values());
     let missed = total(missed);
     equal(
         "missed expectations over names and in all",
@@ -216,6 +219,25 @@ fn check_names(recorded: &Recorded) -> Result<(), BrokenInvariant> {
                 let [left, right] = [of_names, of_all].map(|times| format!("{:?}", times.exact()));
                 return Err(broken(&format!("{what} over names and in all"), left, right));
             }
+        }
+    }
+    Ok(())
+}
+
+/// If there are users, each of those who began took each turn of its scenario, or did not for a
+/// reason that was counted.
+fn check_users(plan: &Plan, measurements: &Measurements) -> Result<(), BrokenInvariant> {
+    let Some(list) = plan.list.as_ref().filter(|list| !list.scenarios().is_empty()) else {
+        return Ok(());
+    };
+    let mut steps = measurements.steps.iter();
+    let names = measurements.names.iter().skip(list.request_names());
+    for (users, scenario) in names.zip(list.scenarios()) {
+        let begun = users.planned.saturating_sub(users.outcomes.never_sent);
+        for (step, counts) in scenario.steps.iter().zip(steps.by_ref()) {
+            let turns = begun.saturating_mul(step.turns.into());
+            equal("turns at a step and those of its users", counts.turns(), turns)?;
+            at_most("users who failed at a step and its requests", counts.failed, counts.reached)?;
         }
     }
     Ok(())

@@ -126,10 +126,10 @@ impl Document {
         self.results.time(name).or_else(|| self.latency.named(name))
     }
 
-    /// Returns the time that a report shows first, with its name: from the planned sends on, or in
-    /// a closed loop, which has none, from the sends.
+    /// Returns the time that a report shows first, with its name: from the due times on, or from the
+    /// sends if requests have none.
     pub fn headline_time(&self) -> (&'static str, &Metric) {
-        match self.plan.load.is_open_loop() {
+        match self.plan.has_due_times() {
             true => ("response time", &self.results.response_time),
             false => ("service time", &self.results.service_time),
         }
@@ -139,6 +139,6 @@ impl Document {
     /// shows first.
     pub fn time_beside(&self) -> Option<(&'static str, &Metric)> {
         let service_time = ("service time", &self.results.service_time);
-        self.plan.load.is_open_loop().then_some(service_time)
+        self.plan.has_due_times().then_some(service_time)
     }
 }

@@ -20,7 +20,7 @@ impl Document {
         let slices = slices.collect::<Result<Vec<Slice>, String>>().ok()?;
         let is_counted = slices.iter().any(|slice| slice.named.len() > place);
         let shares = shares(&slices, place);
-        let section = StageSection::of(&shares, &self.plan.load, planned.is_constant);
+        let section = StageSection::of(&shares, &self.plan, planned.is_constant);
         is_counted.then_some(section.results)
     }
 }

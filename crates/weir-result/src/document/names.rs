@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::results::{ResultKinds, Results};
 use super::scope_span::ScopeSpan;
-use crate::counters::{NamedSlice, Outcomes, Slice};
+use crate::counters::{NamedSlice, Outcomes, Slice, StepCounts};
 use crate::measurements::Measurements;
-use crate::plan::Plan;
+use crate::plan::{ListPlan, Plan};
 
 /// Results of the requests with one name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,8 +14,23 @@ use crate::plan::Plan;
 pub struct NameSection {
     /// Name.
     pub name: String,
-    /// Their results.
+    /// Their results; of a scenario those of its users, whose response time is the time from the due
+    /// time of the first step to the end of the last, and whose service time is that without the
+    /// pauses.
     pub results: Results,
+    /// Steps of the scenario; absent if the name is of requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepSection>,
+}
+
+/// Turns of the users of a scenario at one of its steps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StepSection {
+    /// Name.
+    pub name: String,
+    /// Turns.
+    pub counts: StepCounts,
 }
 
 impl NameSection {
@@ -35,10 +50,21 @@ impl NameSection {
         let sections = names.map(|(index, (counts, kinds))| {
             let slices = place(index).map(|place| shares(&measured.slices, place));
             let slices = slices.unwrap_or_default();
-            NameSection { name: name_of(index), results: Results::of(counts, kinds, &slices, span) }
+            let results = Results::of(counts, kinds, &slices, span);
+            let steps = steps_of(list, index, &measured.steps);
+            NameSection { name: name_of(index), results, steps }
         });
         sections.collect()
     }
+}
+
+/// Returns the steps of the scenario with this name; none if it is of requests.
+fn steps_of(list: &ListPlan, index: usize, counts: &[StepCounts]) -> Vec<StepSection> {
+    let Some(scenario) = index.checked_sub(list.request_names()) else { return Vec::new() };
+    let Some(own) = list.scenarios().get(scenario) else { return Vec::new() };
+    let before: usize = list.scenarios()[..scenario].iter().map(|other| other.steps.len()).sum();
+    let steps = own.steps.iter().zip(counts.iter().skip(before));
+    steps.map(|(step, counts)| StepSection { name: step.name.clone(), counts: *counts }).collect()
 }
 
 /// Returns one name's shares of slices, each as a slice whose failures have no classes.

@@ -84,6 +84,11 @@ impl Recorded {
             window: Window::from(&document.throughput),
             connections: connections.to_connections(),
             names: document.names.iter().map(|name| name.results.to_counts()).collect(),
+            steps: document
+                .names
+                .iter()
+                .flat_map(|name| name.steps.iter().map(|step| step.counts))
+                .collect(),
             destinations: connections.destinations.iter().map(DestinationCounts::from).collect(),
             intervals: each("series", &document.series, SeriesEntry::to_interval)?,
             interim_responses: accounting.interim_responses,

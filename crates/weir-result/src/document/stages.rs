@@ -10,7 +10,7 @@ use super::scope_span::ScopeSpan;
 use super::verdict::{Grade, Limit, LoadLine, TargetLine};
 use crate::counters::{Slice, StageLags};
 use crate::measurements::Measurements;
-use crate::plan::{Load, Plan};
+use crate::plan::Plan;
 use weir_stats::histogram::Histogram;
 
 /// Results of the requests due in one stage.
@@ -94,7 +94,7 @@ impl StageSection {
             let end = slices.partition_point(|slice| slice.start_ns < until_ns);
             let own = &slices[begin..end];
             if !own.is_empty() {
-                let section = StageSection::of(own, &plan.load, stage.is_constant);
+                let section = StageSection::of(own, plan, stage.is_constant);
                 let lags = measurements.stage_lags.get(index);
                 let lag = |of: fn(&StageLags) -> &Histogram| {
                     lags.map(of).filter(|lag| !lag.is_empty()).map(Metric::of_one)
@@ -110,10 +110,10 @@ impl StageSection {
     }
 
     /// Returns the section of these slices without its load.
-    pub(super) fn of(slices: &[Slice], load: &Load, is_constant: bool) -> StageSection {
+    pub(super) fn of(slices: &[Slice], plan: &Plan, is_constant: bool) -> StageSection {
         let [first, last] = [&slices[0], &slices[slices.len() - 1]];
         let length_ns = last.end_ns - first.start_ns;
-        let span = ScopeSpan::of(load, is_constant, length_ns);
+        let span = ScopeSpan::of(plan, is_constant, length_ns);
         let mut counts = counts_of(slices);
         if span.has_one_time {
             counts.service_time = counts.response_time.clone();

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::users::{ScenarioPlan, UsersPlan};
+
 /// A list of requests that are sent in place of one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -30,9 +32,25 @@ pub struct ListPlan {
     /// Templates of the requests; absent if no request has a field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub templates: Option<TemplatePlan>,
+    /// Users who send the requests as steps; absent if each slot has one of them. The last `names`
+    /// are those of their scenarios then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<UsersPlan>,
     /// Requests of other origins, which were left out, by origin; absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_origins: BTreeMap<String, u64>,
+}
+
+impl ListPlan {
+    /// Returns the scenarios; none if each slot has one request.
+    pub fn scenarios(&self) -> &[ScenarioPlan] {
+        self.users.as_ref().map_or(&[], |users| &users.scenarios)
+    }
+
+    /// Returns the number of names of requests. Those that follow are of scenarios.
+    pub fn request_names(&self) -> usize {
+        self.names.len().saturating_sub(self.scenarios().len())
+    }
 }
 
 /// Templates of a list's requests.

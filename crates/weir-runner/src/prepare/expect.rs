@@ -30,6 +30,8 @@ pub(crate) struct ExpectationParser {
     has_json: bool,
     /// Rows with expectations of their own.
     own: u64,
+    /// True if responses are checked without expectations too: users capture their values.
+    is_always: bool,
 }
 
 /// The expectations of a run.
@@ -58,7 +60,9 @@ impl ExpectationParser {
         let calls = calls.map(|calls| calls.checks(decoded_max));
         let spec = spec.clone();
         let rows = Vec::new();
-        Ok(ExpectationParser { spec, common, shared, rows, calls, has_json, own: 0 })
+        let own = 0;
+        let is_always = false;
+        Ok(ExpectationParser { spec, common, shared, rows, calls, has_json, own, is_always })
     }
 
     /// Adds the next row of a list, with these expectations of its own.
@@ -78,10 +82,15 @@ impl ExpectationParser {
         Ok(())
     }
 
+    /// Has responses checked without expectations too.
+    pub(crate) fn expect_always(&mut self) {
+        self.is_always = true;
+    }
+
     /// Returns the expectations of a run; `None` if there are none. `names` is the number of names
     /// of its list, and `first` the index of the row that is sent before the load.
     pub(crate) fn finish(self, names: Option<u16>, first: u16) -> Option<PreparedChecks> {
-        if self.common.is_empty() && self.own == 0 {
+        if self.common.is_empty() && self.own == 0 && !self.is_always {
             return None;
         }
         let body_max = usize::try_from(self.spec.body_max_bytes).unwrap_or(usize::MAX);

@@ -7,6 +7,7 @@ mod request;
 mod rows;
 mod stream;
 mod templates;
+mod users;
 
 use std::collections::BTreeMap;
 use std::io::BufReader;
@@ -19,14 +20,15 @@ use weir_http::{Prepared, is_safe_method};
 use weir_requests::list::{
     Group, ListFormat, NAMES_MAX, Names, Order, RecordedRequest, Row, RowIndex, Sequence, TableRows,
 };
+use weir_requests::scenario::{ScenarioFile, Scenarios};
 use weir_result::document::{Input, InputRole};
 use weir_result::{ListOrder, ListPlan, Note};
-use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER, PART, ROWS};
+use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER, PART, ROWS, SCENARIO};
 use weir_text::{brief, similar};
 
 use crate::access::MachineAccess;
 use crate::digest::sha256;
-use crate::input::{WHOLE_MAX_BYTES, open_input};
+use crate::input::{SETTINGS_MAX_BYTES, WHOLE_MAX_BYTES, open_input};
 use crate::prepare::body::REQUEST_MAX_BYTES;
 use crate::prepare::expect::{ExpectationParser, PreparedChecks};
 use crate::prepare::grpc::GrpcCalls;
@@ -43,6 +45,7 @@ use rows::{reader, rows};
 pub(crate) use stream::StreamFacts;
 use stream::{StreamInput, UnreadRows};
 use templates::Templates;
+pub(crate) use users::on_streams;
 
 /// Greatest number of rows that are prepared before the load.
 const ROWS_MAX: usize = 4_096;
@@ -69,6 +72,8 @@ pub(crate) struct List {
     long: Option<UnpreparedRows>,
     /// Times of the requests, if it is a log.
     replay: Option<Replay>,
+    /// Scenarios, whose steps the rows are.
+    scenarios: Option<Scenarios>,
 }
 
 /// The rows of a long list, which are read during the load.
@@ -148,6 +153,7 @@ impl List {
             ListSource::Urls(urls) => {
                 List::of_bytes(String::new(), urls.join("\n").as_bytes(), format)?
             }
+            ListSource::Scenario(file) => List::of_scenarios(file)?,
         };
         Ok(List { spec, ..list })
     }
@@ -175,6 +181,7 @@ impl List {
                     access: MachineAccess::Full,
                     long: Some(UnpreparedRows::Indexed(file.path.clone(), index)),
                     replay: None,
+                    scenarios: None,
                 });
             }
         }
@@ -196,7 +203,8 @@ impl List {
         let input = None;
         let long = None;
         let replay = None;
-        Ok(List { rows, format, sha256, input, place, spec, access, long, replay })
+        let scenarios = None;
+        Ok(List { rows, format, sha256, input, place, spec, access, long, replay, scenarios })
     }
 
     /// Reads a log: its different requests are the rows, or the most frequent ones.
@@ -219,6 +227,7 @@ impl List {
             access: MachineAccess::Full,
             long: (requests.len() > ROWS_MAX).then(|| UnpreparedRows::Recorded(requests)),
             replay: Some(replay),
+            scenarios: None,
         })
     }
 
@@ -247,6 +256,7 @@ impl List {
                 access,
                 long,
                 replay: None,
+                scenarios: None,
             });
         }
         let input = facts.input();
@@ -255,7 +265,29 @@ impl List {
         let format = Some(format);
         let long = None;
         let replay = None;
-        Ok(List { rows, format, sha256, input, place, spec, access, long, replay })
+        let scenarios = None;
+        Ok(List { rows, format, sha256, input, place, spec, access, long, replay, scenarios })
+    }
+
+    /// Reads a file of scenarios.
+    fn of_scenarios(file: &InputFile) -> Result<List> {
+        let place = format!("{SCENARIO} {}: ", stream::name(&file.path));
+        let bytes = file.read(SCENARIO, SETTINGS_MAX_BYTES)?;
+        let input = file.verify(InputRole::List, &bytes)?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| anyhow!("{place}it is not UTF-8"))?;
+        let read = ScenarioFile::parse(text).map_err(|error| rows::in_list(&place, &error))?;
+        Ok(List {
+            rows: read.rows,
+            format: None,
+            sha256: input.sha256.clone(),
+            input: Some(input),
+            place,
+            spec: ListSpec::default(),
+            access: MachineAccess::Full,
+            long: None,
+            replay: None,
+            scenarios: Some(read.scenarios),
+        })
     }
 
     /// Returns the URL of the first row, which gives the origin of a run without a URL.
@@ -293,7 +325,13 @@ impl List {
     ) -> Result<PreparedList> {
         let list = &self.spec;
         let common = Common {
-            templates: Templates::of(spec, list, self.format, &self.access)?,
+            templates: Templates::of(
+                spec,
+                list,
+                self.format,
+                self.scenarios.as_ref().map(|scenarios| &*scenarios.values),
+                &self.access,
+            )?,
             spec: spec.clone(),
             list: list.clone(),
             url: url.clone(),
@@ -314,8 +352,14 @@ impl List {
         if self.long.is_some() {
             names.add_other();
         }
-        let all = names.all().to_vec();
-        let with_slices = heaviest(&requests, &prepared.weights, all.len());
+        let mut all = names.all().to_vec();
+        let with_slices = match &self.scenarios {
+            None => heaviest(&requests, &prepared.weights, all.len(), WITH_INTERVALS_MAX),
+            Some(scenarios) => {
+                expectations.expect_always();
+                users::add_names(scenarios, &requests, &mut all)
+            }
+        };
         let plan = ListPlan {
             format: self.format_name().to_owned(),
             sha256: self.sha256.clone(),
@@ -328,9 +372,13 @@ impl List {
             names: all.clone(),
             with_intervals: with_slices.clone(),
             probed: Some(name).filter(|_| {
-                self.long.is_none() && is_safe_method(&method) && is_alone(&requests, name)
+                self.long.is_none()
+                    && self.scenarios.is_none()
+                    && is_safe_method(&method)
+                    && is_alone(&requests, name)
             }),
             templates: common.templates.plan(spec, &requests),
+            users: self.scenarios.as_ref().map(|scenarios| users::plan(spec, scenarios)),
             other_origins: prepared.other_origins,
         };
         if plan.templates.is_some() && spec.part.is_some() && spec.is_seed_drawn {
@@ -342,7 +390,9 @@ impl List {
         let (rows, stream) = self.rows(requests, RowPreparer { names, common }, turns);
         let names = u16::try_from(all.len()).expect("names are limited");
         let checks = expectations.finish(Some(names), index);
-        let list = Arc::new(RequestList { rows, sequence, names, with_slices, seed, table });
+        let users = self.scenarios.as_ref().map(|it| Arc::new(users::of(spec, url, it.clone())));
+        let list = RequestList { rows, sequence, names, with_slices, seed, table, users };
+        let list = Arc::new(list);
         let first = (method, request);
         let mut secrets = prepared.secrets;
         let redaction = Redaction::of(spec);
@@ -356,6 +406,7 @@ impl List {
     /// Returns the name of the format.
     fn format_name(&self) -> &str {
         match (&self.replay, self.format) {
+            _ if self.scenarios.is_some() => "scenario",
             (Some(replay), _) => &replay.plan.format,
             (None, format) => format.map_or("", ListFormat::name),
         }
@@ -367,6 +418,9 @@ impl List {
     /// When they have none, or a stream would be read twice.
     fn sequence(&self, spec: &RunSpec, weights: &[u32]) -> Result<(Sequence, ListOrder)> {
         let own = self.spec.order;
+        if let Some(scenarios) = &self.scenarios {
+            return Ok((users::sequence(scenarios)?, own));
+        }
         if let Some(replay) = &self.replay {
             return Ok((Sequence::listed(replay.rows.clone()), own));
         }
@@ -501,7 +555,10 @@ struct PreparedRows {
 
 impl PreparedRows {
     fn add(&mut self, row: RowRequest, name: u16, weight: u32) {
-        let is_better = |known: &str| !is_safe_method(known) && is_safe_method(&row.method);
+        // A request with a value that a user captures cannot be sent before.
+        let is_alone = row.template.as_ref().is_none_or(|template| !template.has_captured());
+        let is_safe = is_alone && is_safe_method(&row.method);
+        let is_better = |known: &str| !is_safe_method(known) && is_safe;
         if self.first.as_ref().is_none_or(|(known, ..)| is_better(known)) {
             let index = self.requests.len() as u16; // There are fewer rows than 2^16.
             self.first = Some((row.method, row.request.clone(), index));
@@ -574,15 +631,15 @@ fn is_alone(requests: &[ListedRequest], name: u16) -> bool {
     with.all(|other| first.is_some_and(|first| first.request.bytes() == other.request.bytes()))
 }
 
-/// Returns the names with the greatest weights, in file order.
-fn heaviest(requests: &[ListedRequest], weights: &[u32], names: usize) -> Vec<u16> {
+/// Returns the names with the greatest weights, `most` at most, in file order.
+fn heaviest(requests: &[ListedRequest], weights: &[u32], names: usize, most: usize) -> Vec<u16> {
     let mut sums = vec![0_u64; names];
     for (request, weight) in requests.iter().zip(weights) {
         sums[usize::from(request.name)] += u64::from(*weight);
     }
     let mut by_weight: Vec<u16> = (0..).take(names).collect();
     by_weight.sort_by_key(|name| std::cmp::Reverse(sums[usize::from(*name)]));
-    by_weight.truncate(WITH_INTERVALS_MAX);
+    by_weight.truncate(most);
     by_weight.sort_unstable();
     by_weight
 }

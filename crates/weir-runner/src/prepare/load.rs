@@ -65,6 +65,8 @@ pub(crate) struct ServerFacts {
 pub(crate) struct JobStart {
     /// Earliest start of the schedule on the run's clock.
     pub(crate) not_before: Nanos,
+    /// Time of the epoch of the run's clock, in nanoseconds since 1970-01-01 UTC.
+    pub(crate) epoch_unix_ns: u64,
     /// Observers that get each exchange, beyond those that the plan requires.
     pub(crate) observers: Vec<ObserverFactory>,
     /// Destination of the raw log.
@@ -150,7 +152,7 @@ impl PreparedLoad {
     /// Returns the job of the load on a server.
     pub(crate) fn job(&self, server: &ServerFacts, start: JobStart) -> Job {
         let plan = self.plan_for(server);
-        let JobStart { not_before, observers, raw } = start;
+        let JobStart { not_before, epoch_unix_ns, observers, raw } = start;
         let tls = self.target.tls.clone();
         let tls = tls.map(|tls| tls.offering(http::alpn(plan.http)));
         let found = server.messages.as_ref().map(|messages| messages.rules.clone());
@@ -166,6 +168,7 @@ impl PreparedLoad {
             workers: self.workers.clone(),
             ending: self.ending,
             not_before,
+            epoch_unix_ns,
             extras: self.extras,
             raw,
             observers,

@@ -5,12 +5,13 @@ use weir_result::{ListOrder, Load, check_connection_stages};
 use weir_text::setting::{
     ABORT, BODY, CONNECTION_LIFETIME, CONNECTIONS, CONNECTIONS_MAX, DURATION, EXPECT_MAX_BODY,
     FORM_FIELD, GRPC, GRPC_BINARY, H2_WINDOW, HPACK_TABLE, HTTP, IN_FLIGHT, LIST, MESSAGES, METHOD,
-    PART, PIPELINE, PROVE_CLIENT, RATE, REPLAY, REQUESTS, SCRIPT, STAGES, STREAMS, THREADS, WARMUP,
+    PART, PIPELINE, PROVE_CLIENT, RATE, REPLAY, REQUESTS, SCENARIO, SCRIPT, STAGES, STREAMS,
+    THREADS, WARMUP,
 };
 use weir_text::units::exact_duration;
 use weir_verdict::AbortCondition;
 
-use super::{BodySpec, HttpChoice, RunSpec, SPEC_VERSION, limits};
+use super::{BodySpec, HttpChoice, ListSpec, RunSpec, SPEC_VERSION, limits};
 use crate::errors::Error;
 
 impl RunSpec {
@@ -34,6 +35,7 @@ impl RunSpec {
         check_numbers(spec)?;
         check_grpc(spec)?;
         check_replay(spec)?;
+        check_users(spec)?;
         spec.check_whole_load()
     }
 
@@ -174,6 +176,35 @@ fn check_grpc(spec: &RunSpec) -> Result<()> {
         _ => return Ok(()),
     };
     bail!("{GRPC} {problem}");
+}
+
+/// Checks that the other choices of a run fit users with scenarios.
+///
+/// # Errors
+/// When one does not; the message has the reason.
+fn check_users(spec: &RunSpec) -> Result<()> {
+    if !spec.list.as_ref().is_some_and(ListSpec::has_users) {
+        return Ok(());
+    }
+    let has_streams = spec.http.streams.is_some_and(|streams| streams > 1);
+    let problem = match &spec.request.body {
+        _ if spec.compat.is_some() => "cannot be used in a run of wrk or wrk2".to_owned(),
+        _ if spec.grpc.is_some() => format!("sends no calls of gRPC: drop {GRPC}"),
+        _ if spec.script.is_some() => format!("has the requests: drop {SCRIPT}"),
+        _ if spec.replay.is_some() => format!("has the requests: drop {REPLAY}"),
+        _ if spec.request.method.is_some() => {
+            format!("has the methods of its steps: drop {METHOD}")
+        }
+        Some(_) => format!("has the bodies of its steps: drop {BODY}"),
+        _ if spec.load.pipeline > 1 => {
+            format!("has users with one request at a time: drop {PIPELINE}")
+        }
+        _ if has_streams && !spec.load.connections.stages().is_empty() => {
+            format!("has one user on each connection with {STAGES} of connections: drop {STREAMS}")
+        }
+        _ => return Ok(()),
+    };
+    bail!("{SCENARIO} {problem}");
 }
 
 /// Checks connections that grow, and a limit of requests in flight.
@@ -398,7 +429,7 @@ mod tests {
             let error = spec.check().map_err(|error| format!("{error:#}"));
             assert!(error.as_ref().is_err_and(|text| text.contains(part)), "{part}: {error:?}");
         };
-        check(|spec| spec.list = Some(crate::spec::ListSpec::default()), "out `list.source`");
+        check(|spec| spec.list = Some(ListSpec::default()), "out `list.source`");
         check(|spec| spec.load.requests = Some(5), "leave out `load.requests`");
         check(|spec| spec.load.pipeline = 2, "leave out `load.pipeline`");
         check(|spec| spec.request.method = Some("PUT".to_owned()), "leave out `request.method`");

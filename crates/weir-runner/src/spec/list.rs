@@ -28,6 +28,13 @@ pub struct ListSpec {
     pub groups: Vec<String>,
 }
 
+impl ListSpec {
+    /// True if users send the requests as steps of scenarios.
+    pub(crate) fn has_users(&self) -> bool {
+        matches!(self.source, ListSource::Scenario(_))
+    }
+}
+
 impl Default for ListSource {
     fn default() -> ListSource {
         ListSource::Urls(Vec::new())
@@ -42,4 +49,6 @@ pub enum ListSource {
     File(InputFile),
     /// URLs, in order.
     Urls(Vec<String>),
+    /// A file of scenarios, whose steps are the requests.
+    Scenario(InputFile),
 }

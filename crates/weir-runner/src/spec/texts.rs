@@ -202,7 +202,9 @@ impl<'a> PlaceList<'a> {
         let ListSpec { source, format, order: _, skip_other_origins: _, allow_local: _, groups } =
             list;
         match source {
-            ListSource::File(file) => self.file(InputRole::List, file),
+            ListSource::File(file) | ListSource::Scenario(file) => {
+                self.file(InputRole::List, file);
+            }
             ListSource::Urls(urls) => self.numbered("list.source.urls", TextKind::ListUrl, urls),
         }
         self.alike("list.format", TextKind::Plain, format);

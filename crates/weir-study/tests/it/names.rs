@@ -24,6 +24,7 @@ fn run(plan: Plan, checkout_rps: f64, failed: u64) -> Document {
     let parts = DocumentParts::bare(plan, Measurements::default());
     let mut document = weir_verdict::assemble(parts).expect("it adds up");
     let name = |name: &str, completed_rps, failed| NameSection {
+        steps: Vec::new(),
         name: name.to_owned(),
         results: Results {
             planned: 100,

@@ -26,7 +26,7 @@ pub(crate) fn judge(document: &Document, rules: &mut Vec<Rule>) {
     if document.plan.list.is_some() {
         rules.push(list_reader(document));
     }
-    match document.plan.load.is_open_loop() {
+    match document.plan.has_due_times() {
         false => rules.push(idle_connections(document)),
         true => rules.push(late_sends(document)),
     }

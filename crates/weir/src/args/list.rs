@@ -20,6 +20,11 @@ pub(crate) struct RequestListArgs {
     /// JSON lines, targets of vegeta, curl commands or a HAR file
     #[arg(long, value_name = "FILE", conflicts_with = "script")]
     pub(crate) from: Option<PathBuf>,
+    /// Send the steps of the scenarios in this file: users who log in, keep cookies and values of
+    /// responses, and think in between. -c is the users at a time; with -R users arrive at that rate
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["script", "from", "body_lines", "body", "body_size", "form_fields"])]
+    pub(crate) scenario: Option<PathBuf>,
     /// Format of the list: urls, jsonl, vegeta-http, vegeta-json, curl or har [default: recognised
     /// by its content]
     #[arg(long, value_name = "FORMAT", requires = "from")]
@@ -33,7 +38,7 @@ pub(crate) struct RequestListArgs {
     skip_other_origins: bool,
     /// Read the files and variables of this machine that the list names: curl's and vegeta's @FILE,
     /// {{file:PATH}}, {{env:NAME}}
-    #[arg(long, requires = "from")]
+    #[arg(long)]
     allow_local: bool,
     /// Send each line of this file as a body, in turn
     #[arg(long, value_name = "FILE",
@@ -88,7 +93,7 @@ impl RequestListArgs {
 
     /// True if a file has the requests.
     fn has_file(&self) -> bool {
-        self.from.is_some() || self.body_lines.is_some()
+        self.from.is_some() || self.body_lines.is_some() || self.scenario.is_some()
     }
 
     /// Returns the templates of the specification. `may_have_fields` is true if a text of the
@@ -127,9 +132,24 @@ impl RequestListArgs {
         let has_file = self.has_file();
         let may_have_fields = may_have_fields || has_file;
         if has_file && urls > 1 {
-            return Err(wrong("--from has the requests: give one URL at most, that of the server"));
+            let flag = if self.scenario.is_some() { "--scenario" } else { "--from" };
+            return Err(wrong(format!(
+                "{flag} has the requests: give one URL at most, that of the server"
+            )));
         }
         let has_list = has_file || urls > 1;
+        if self.allow_local && self.from.is_none() && self.scenario.is_none() {
+            return Err(wrong(
+                "--allow-local is for the files that a list names: give --from FILE",
+            ));
+        }
+        if self.scenario.is_some()
+            && (self.order != OrderChoice::Sequential || !self.groups.is_empty())
+        {
+            return Err(wrong(
+                "--scenario has the order and the names of its steps: leave out --order and --group",
+            ));
+        }
         let flags = [
             ("--order", self.order != OrderChoice::Sequential),
             ("--group", !self.groups.is_empty() && !is_replay),
@@ -165,6 +185,9 @@ impl RequestListArgs {
     pub(super) fn spec(&self, urls: Vec<String>, seed: Option<u64>) -> Option<ListSpec> {
         let from = self.from.as_ref().or(self.body_lines.as_ref());
         let source = match from {
+            _ if self.scenario.is_some() => {
+                ListSource::Scenario(InputFile::at(self.scenario.as_ref()?))
+            }
             Some(path) if path == Path::new("-") => ListSource::File(InputFile::at("/dev/stdin")),
             Some(path) => ListSource::File(InputFile::at(path)),
             None if urls.len() > 1 => ListSource::Urls(urls),

@@ -73,11 +73,17 @@ impl ExchangeObserver for RawWriter {
     fn never_sent(&mut self, slots: &NeverSent<'_>) {
         let list = self.list.clone();
         let mut names = list.as_deref().map(RowNames::new);
-        for (written, (index, intended_at)) in (0..).zip(slots.slots()) {
+        let mut name_of_slot = |index| {
+            let found = names.as_mut().and_then(|names| names.at(ListTurn::Slot(index)));
+            found.map(|names| names.request)
+        };
+        let of_slots = slots.slots().map(|(index, at)| (at, name_of_slot(index)));
+        let name_of_row = |row| list.as_deref().map(|list| list.name_of(row));
+        let of_steps = slots.due.iter().map(|step| (step.due_at, name_of_row(step.row)));
+        for (written, (intended_at, name)) in (0..).zip(of_slots.chain(of_steps)) {
             if written == NEVER_SENT_MAX {
                 return self.sink.lose(slots.count - written);
             }
-            let name = names.as_mut().and_then(|names| names.at(ListTurn::Slot(index)));
             self.sink.push_waiting(RawRow {
                 intended_at: intended_at.0,
                 ended_at: slots.given_up_at.0,

@@ -12,11 +12,12 @@ use weir_result::{
 use super::failures::{Failures, count_failure};
 use super::plan_facts::PlanFacts;
 use super::slices::{NamedTally, SliceTally, Slices};
-use crate::exchange::{Exchange, Outcome};
-use crate::job::{ListTurn, RequestList, RowNames};
+use crate::exchange::{DueStep, Exchange, Outcome};
+use crate::job::{ListTurn, RequestList, RowNames, TurnNames};
 use crate::live::WorkerFrame;
 use crate::record::message_tally::MessageTally;
 use crate::time::{Timeline, UnsentSlots};
+use crate::users::UserEnd;
 
 /// Tallies by name.
 #[derive(Debug)]
@@ -165,6 +166,46 @@ impl ByName {
         }
     }
 
+    /// Counts the end of a user's scenario inside the window; `slice` is that of the event.
+    pub(super) fn user_completed(&mut self, end: &UserEnd, slice: &mut SliceTally) {
+        let share = self.share(self.name_of_scenario(end.scenario), slice);
+        share.completed += u64::from(!matches!(end.outcome, Outcome::InFlightAtEnd));
+        share.good += u64::from(matches!(end.outcome, Outcome::Ok(_)));
+    }
+
+    /// Counts the end of the scenario of a user of M; `slice` is that of its arrival. Its duration
+    /// counts as response time, and that without the pauses as service time.
+    pub(super) fn resolve_user(&mut self, end: &UserEnd, slice: &mut SliceTally) {
+        let UserEnd { outcome, answered_ns, .. } = *end;
+        let number = self.name_of_scenario(end.scenario);
+        let duration_ns = end.at.since(end.due_at);
+        let name = &mut self.names[usize::from(number)];
+        if let Some(kind) = end.missed {
+            *name.missed.entry(kind).or_default() += 1;
+        }
+        if !matches!(outcome, Outcome::Ok(_)) {
+            name.resolve_failure(outcome, duration_ns, answered_ns);
+            if let Some(place) = name.place {
+                slice.named(place).not_ok.record(duration_ns);
+            }
+            return;
+        }
+        name.outcomes.ok += 1;
+        if let Some(service) = &mut name.service {
+            service.ok.record(answered_ns);
+        }
+        let share = match name.place {
+            Some(place) => slice.named(place),
+            None => &mut name.unsliced,
+        };
+        share.ok.record(duration_ns);
+    }
+
+    /// Returns the number of the name of a scenario.
+    fn name_of_scenario(&self, scenario: u16) -> u16 {
+        self.list.request_names() + scenario
+    }
+
     /// Keeps the response time of responses that are shown while the load runs.
     #[inline(never)]
     fn show_response(&mut self, exchange: &Exchange, at: Nanos, times: u32) {
@@ -197,13 +238,14 @@ impl ByName {
         totals
     }
 
-    /// Counts the slots that were never sent, and the `missing` requests of a closed loop, with
-    /// their shares of `slices`, and returns the counts of each name.
+    /// Counts the slots that were never sent, the `missing` requests of a closed loop, and the steps
+    /// that were `due`, with their shares of `slices`, and returns the counts of each name.
     pub(super) fn finish(
         mut self,
         unsent: &UnsentSlots,
         facts: &PlanFacts,
         missing: u64,
+        due: &[DueStep],
         slices: &mut Slices,
     ) -> Vec<ResultCounts> {
         let PlanFacts { timeline, listed, unsent_until, .. } = *facts;
@@ -214,14 +256,18 @@ impl ByName {
         for slot in unsent.slots(until_ns) {
             let due = start.after(slot.offset_ns);
             if due >= t0 {
-                let name = name_of(&mut names, ListTurn::Slot(slot.index));
-                self.never_sent(name, slot.part, unsent_until.since(due), slices.slot(due));
+                let names = names_of(&mut names, ListTurn::Slot(slot.index));
+                self.slot_never_sent(names, slot.part, unsent_until.since(due), slices.slot(due));
             }
         }
         let (turns, taken) = listed;
         for nth in taken..taken + missing {
-            let name = name_of(&mut names, turns.nth(nth));
-            self.never_sent(name, None, unsent_until.since(t0), slices.slot(t0));
+            let names = names_of(&mut names, turns.nth(nth));
+            self.slot_never_sent(names, None, unsent_until.since(t0), slices.slot(t0));
+        }
+        for DueStep { due_at, row } in due {
+            let slice = slices.slot(*due_at);
+            self.never_sent(list.name_of(*row), None, unsent_until.since(*due_at), slice);
         }
         let of_name = |name: &NameTallies| {
             let own = || name.unsliced.finish();
@@ -231,7 +277,21 @@ impl ByName {
         self.names.iter().map(of_name).collect()
     }
 
-    /// Counts a slot that was never sent, with the part of its class.
+    /// Counts a slot that was never sent, with the part of its class: of its request, and if a user
+    /// would have begun with it, of the scenario.
+    fn slot_never_sent(
+        &mut self,
+        names: TurnNames,
+        part: Option<OutcomePart>,
+        age_ns: u64,
+        slice: &mut SliceTally,
+    ) {
+        for name in names.scenario.into_iter().chain([names.request]) {
+            self.never_sent(name, part, age_ns, slice);
+        }
+    }
+
+    /// Counts a slot of one name that was never sent, with the part of its class.
     fn never_sent(
         &mut self,
         name: u16,
@@ -245,14 +305,14 @@ impl ByName {
         if let Some(place) = tallies.place {
             slice.named(place).not_ok.record(age_ns);
         }
-        if self.measures_messages {
+        if self.measures_messages && name < self.list.request_names() {
             self.messages(name, slice).without.record(age_ns);
         }
     }
 }
 
-/// Returns the name of a slot's row.
-fn name_of(names: &mut RowNames<'_>, turn: ListTurn) -> u16 {
+/// Returns the names of a slot.
+fn names_of(names: &mut RowNames<'_>, turn: ListTurn) -> TurnNames {
     names.at(turn).expect("a list that is sent once has all its slots")
 }
 

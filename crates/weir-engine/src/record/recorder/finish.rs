@@ -10,6 +10,7 @@ use weir_result::{
 
 use super::slices::UnsentTally;
 use super::{PlanFacts, Recorder};
+use crate::exchange::DueStep;
 use crate::live::WorkerLive;
 use crate::time::{Timeline, UnsentSlots};
 
@@ -69,6 +70,7 @@ impl Recorder {
             workers: vec![phases],
             names,
             intervals: self.series.finish(end, live),
+            steps: self.later.counts,
             interim_responses: self.counts.interim_responses,
             event_streams: self.counts.event_streams,
             ..Measurements::default()
@@ -82,14 +84,16 @@ impl Recorder {
     /// Returns the number of slots of M. If the window was cut, more may have been sent than were
     /// planned up to its end, beside those that were not sent by plan.
     fn planned(&self, unsent: &UnsentSlots, facts: &PlanFacts, never: &UnsentTally) -> u64 {
-        let sent = self.counts.sent.measured;
+        // Later steps of users are in no schedule.
+        let later = self.later.sent + self.later.due.len() as u64;
+        let sent = self.counts.sent.measured - self.later.sent;
         let timeline = &facts.timeline;
         let t0_ns = timeline.t0.since(timeline.start);
         let Some(by_plan) = unsent.planned(t0_ns, timeline.window_end_ns()) else {
-            return sent + facts.missing(sent);
+            return sent + facts.missing(sent) + later;
         };
         let unsent_by_plan = never.outcomes.unsent_by_plan();
-        if facts.is_cut { by_plan.max(sent + unsent_by_plan) } else { by_plan }
+        later + if facts.is_cut { by_plan.max(sent + unsent_by_plan) } else { by_plan }
     }
 
     /// Returns the counts of each name, and adds their slots that were never sent to the slices.
@@ -102,8 +106,8 @@ impl Recorder {
     ) -> Vec<ResultCounts> {
         let Some(names) = self.names.take() else { return Vec::new() };
         live.send_names(|| names.totals(None));
-        let missing = facts.missing(self.counts.sent.measured);
-        names.finish(unsent, facts, missing, &mut self.slices)
+        let missing = facts.missing(self.counts.sent.measured - self.later.sent);
+        names.finish(unsent, facts, missing, &self.later.due, &mut self.slices)
     }
 
     /// Returns the number of requests put on the wire and, apart, of those whose send failed.
@@ -123,7 +127,7 @@ impl Recorder {
         let Timeline { start, t0, .. } = facts.timeline;
         let end = facts.unsent_until;
         let mut never = UnsentTallies::default();
-        let missing = facts.missing(self.counts.sent.measured);
+        let missing = facts.missing(self.counts.sent.measured - self.later.sent);
         let age = end.since(t0);
         never.add(0, [age, age], missing, u128::from(age) * u128::from(missing));
         let end_offset = end.since(start);
@@ -144,6 +148,9 @@ impl Recorder {
             let youngest = end_offset - range.last_ns;
             never.add(slice, [youngest, oldest], range.slots, sum);
         });
+        for DueStep { due_at, .. } in &self.later.due {
+            never.add_one(self.slices.index(*due_at), end.since(*due_at), None);
+        }
         for slot in unsent.parted(until) {
             let due = start.after(slot.offset_ns);
             if due >= t0 {

@@ -27,6 +27,8 @@ pub(crate) struct Slices {
     extent: Extent,
     /// True if each slice has messages, be they none.
     pub(crate) measures_messages: bool,
+    /// Names with slices that are of requests, which come first: their shares are parts of a slice.
+    request_places: usize,
     slices: Vec<SliceTally>,
     /// Slice of the last look-up by intended time, and its bounds. These times are nearly in order.
     due: Cursor,
@@ -134,6 +136,7 @@ impl Slices {
             t0: timeline.t0,
             extent,
             measures_messages: false,
+            request_places: usize::MAX,
             slices: (0..count).map(|_| SliceTally::default()).collect(),
             due: unset,
             now: unset,
@@ -142,6 +145,18 @@ impl Slices {
         };
         slices.end_from(0);
         slices
+    }
+
+    /// Returns the slices with this number of names of requests.
+    #[must_use]
+    pub(crate) fn with_request_places(self, request_places: usize) -> Slices {
+        Slices { request_places, ..self }
+    }
+
+    /// Returns empty slices of another window for the same names.
+    #[must_use]
+    pub(crate) fn placed(&self, timeline: &Timeline, stages: &[StageSpan]) -> Slices {
+        Slices::new(timeline, stages).with_request_places(self.request_places)
     }
 
     /// Returns the start of slice `index`, which is the end of the one before it.
@@ -293,7 +308,8 @@ impl Slices {
                 ..Slice { sent, completed, good, in_flight, backlog, ..Slice::default() }
             };
             slice.ok.add_tally(&tally.ok);
-            tally.named.iter().for_each(|share| slice.ok.add_tally(&share.ok));
+            let of_requests = tally.named.iter().take(self.request_places);
+            of_requests.for_each(|share| slice.ok.add_tally(&share.ok));
             slice.outcomes.ok = slice.ok.count();
             slice.not_ok.add_tally(&tally.not_ok);
             if self.measures_messages {

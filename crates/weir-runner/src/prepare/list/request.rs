@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::BodyEncoder;
 use weir_http::Prepared;
 use weir_requests::list::{
-    FormPart, PartContent, Row, RowBody, TableRows, Template, Values, multipart_body,
+    FormPart, PartContent, Row, RowBody, TableRows, Template, TextForm, Values, multipart_body,
 };
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{ALLOW_LOCAL, GRPC, HTTP, ROWS, SKIP_OTHER_ORIGINS};
@@ -103,12 +103,12 @@ impl Common {
         let mut marks = Marks::default();
         let target = match row.target.is_empty() {
             true => templates.mark_own(&self.spec.target.url, &mut marks)?,
-            false => templates.mark_row(&row.target, &mut marks)?,
+            false => templates.mark_row(&row.target, TextForm::Target, &mut marks)?,
         };
         let mut headers = Vec::new();
         for (name, value, is_own) in self.headers_of(row) {
             let value = match is_own {
-                true => templates.mark_row(&value, &mut marks)?,
+                true => templates.mark_row(&value, TextForm::Plain, &mut marks)?,
                 false => templates.mark_own(&value, &mut marks)?,
             };
             headers.push((name, value));
@@ -171,13 +171,15 @@ impl Common {
         }
         let method = method.to_owned();
         let path = marks.fields.unmark(path);
-        if marks.fields.is_empty() {
+        let has_users = self.templates.captured.is_some();
+        if marks.fields.is_empty() && !has_users {
             let secrets = marks.secrets;
             let template = None;
             let encoder = None;
             return Ok(RowRequest { method, path, request, template, encoder, secrets, inputs });
         }
         let template = marks.fields.template(request.bytes());
+        let template = if has_users { template.with_cookies() } else { template };
         self.check_values(&template)?;
         if let Some(encoder) = &encoder {
             self.check_encoding(&template, encoder)?;
@@ -204,7 +206,7 @@ impl Common {
     fn first(&self, template: &Template, encoder: Option<&BodyEncoder>) -> Result<Prepared> {
         let seed = self.spec.templates.seed;
         let row = self.templates.table.as_ref().map_or(&[][..], |rows| rows.row(seed, 0, 0));
-        let first = rendered(template, Values { seed, index: 0, row })?;
+        let first = rendered(template, Values { seed, row, ..Values::default() })?;
         let Some(encoder) = encoder else { return Ok(first) };
         Ok(first.with_body(encode(encoder, &first)?)?)
     }
@@ -214,7 +216,8 @@ impl Common {
     fn check_encoding(&self, template: &Template, encoder: &BodyEncoder) -> Result<()> {
         let seed = self.spec.templates.seed;
         let check = |index: u64, row: &[Box<[u8]>]| -> Result<()> {
-            let request = rendered(template, Values { seed, index, row })?;
+            let values = Values { seed, index, row, ..Values::default() };
+            let request = rendered(template, values)?;
             encode(encoder, &request).map(drop)
         };
         let Some(TableRows { table, .. }) = &self.templates.table else {
@@ -295,10 +298,19 @@ impl Common {
             None => return Ok((self.common_body(marks)?, Vec::new())),
             Some(RowBody::Bytes(bytes)) => {
                 let marked = match std::str::from_utf8(bytes) {
-                    Ok(text) => self.templates.mark_row(text, marks)?.into_bytes(),
+                    Ok(text) => {
+                        // Lists have bodies as they are written.
+                        let has_users = self.templates.captured.is_some();
+                        let form = has_users.then(|| self.form_of_body(row)).unwrap_or_default();
+                        self.templates.mark_row(text, form, marks)?.into_bytes()
+                    }
                     Err(_) => bytes.clone(),
                 };
                 return Ok((Some(marked), Vec::new()));
+            }
+            Some(RowBody::Encoded(text)) => {
+                let marked = self.templates.mark_row(text, TextForm::Encoded, marks)?;
+                return Ok((Some(marked.into_bytes()), Vec::new()));
             }
             Some(RowBody::Form(boundary, parts)) => return self.form(boundary, parts),
             Some(RowBody::File(path)) => (PathBuf::from(path), false),
@@ -310,6 +322,19 @@ impl Common {
             body.retain(|byte| !matches!(byte, b'\r' | b'\n'));
         }
         Ok((Some(body), vec![input]))
+    }
+
+    /// Returns the form of the text of a row's body, by its media type.
+    fn form_of_body(&self, row: &Row) -> TextForm {
+        let headers = self.headers_of(row);
+        let is_type = |name: &str| name.eq_ignore_ascii_case("content-type");
+        let media_type = headers.iter().find(|(name, ..)| is_type(name));
+        let media_type = media_type.map_or(String::new(), |(_, value, _)| value.to_lowercase());
+        match &*media_type {
+            text if text.contains("json") => TextForm::Json,
+            text if text.contains("urlencoded") => TextForm::Encoded,
+            _ => TextForm::Plain,
+        }
     }
 
     /// Returns the body of a form, and the files of its parts.
@@ -353,7 +378,7 @@ impl Common {
     /// Returns the directory of the list.
     fn directory(&self) -> &Path {
         let parent = match &self.list.source {
-            ListSource::File(file) => file.path.parent(),
+            ListSource::File(file) | ListSource::Scenario(file) => file.path.parent(),
             ListSource::Urls(_) => None,
         };
         parent.unwrap_or(Path::new(""))

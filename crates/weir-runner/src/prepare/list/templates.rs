@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use weir_engine::ListedRequest;
-use weir_requests::list::{Constants, ListFormat, RowOrder, Table, TableRows, TemplateFields};
+use weir_requests::list::{
+    Constants, FieldSources, ListFormat, RowOrder, Table, TableRows, TemplateFields, TextForm,
+};
 use weir_result::TemplatePlan;
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{ALLOW_LOCAL, CONNECTIONS, ROWS, ROWS_ORDER};
@@ -25,6 +27,8 @@ pub(super) struct Templates {
     pub(super) table: Option<TableRows>,
     /// File of the table.
     pub(super) input: Option<Input>,
+    /// Names of the values that users capture; `None` if there are no users.
+    pub(super) captured: Option<Vec<String>>,
     /// True if rows of the list may have fields.
     of_rows: bool,
     /// True if fields of rows may read this machine.
@@ -44,7 +48,8 @@ impl Templates {
         })
     }
 
-    /// Reads the table of a specification; the list is in `format`, `None` for a log.
+    /// Reads the table of a specification; the list is in `format`, `None` for a log and for
+    /// scenarios, whose users capture values of these names.
     ///
     /// # Errors
     /// When the table cannot be read, or has too few rows.
@@ -52,6 +57,7 @@ impl Templates {
         spec: &RunSpec,
         list: &ListSpec,
         format: Option<ListFormat>,
+        captured: Option<&[String]>,
         access: &MachineAccess,
     ) -> Result<Templates> {
         let is_own = [ListFormat::Urls, ListFormat::JsonLines, ListFormat::BodyLines];
@@ -83,7 +89,10 @@ impl Templates {
         Ok(Templates {
             table,
             input,
-            of_rows: is_own || (spec.templates.everywhere && format.is_some()),
+            captured: captured.map(<[String]>::to_vec),
+            of_rows: captured.is_some()
+                || is_own
+                || (spec.templates.everywhere && format.is_some()),
             may_read: is_typed || list.allow_local,
             access: access.clone(),
         })
@@ -91,7 +100,7 @@ impl Templates {
 
     /// Replaces the fields in a text of the command line by marks.
     pub(super) fn mark_own(&self, text: &str, marks: &mut Marks) -> Result<String> {
-        self.mark(text, true, marks)
+        self.mark(text, TextForm::Plain, true, marks)
     }
 
     /// Replaces the fields in a value of a form of the command line by marks; `is_encoded` is true
@@ -102,27 +111,20 @@ impl Templates {
         is_encoded: bool,
         marks: &mut Marks,
     ) -> Result<String> {
-        self.mark_by(
-            if is_encoded { TemplateFields::mark_encoded } else { TemplateFields::mark },
-            text,
-            true,
-            marks,
-        )
+        let form = if is_encoded { TextForm::Encoded } else { TextForm::Plain };
+        self.mark(text, form, true, marks)
     }
 
-    /// Replaces the fields in a text of a row by marks, if rows have fields.
-    pub(super) fn mark_row(&self, text: &str, marks: &mut Marks) -> Result<String> {
-        if self.of_rows { self.mark(text, self.may_read, marks) } else { Ok(text.to_owned()) }
+    /// Replaces the fields in a text of a row by marks, if rows have fields. `form` is that of the
+    /// text.
+    pub(super) fn mark_row(&self, text: &str, form: TextForm, marks: &mut Marks) -> Result<String> {
+        if self.of_rows { self.mark(text, form, self.may_read, marks) } else { Ok(text.to_owned()) }
     }
 
-    fn mark(&self, text: &str, may_read: bool, marks: &mut Marks) -> Result<String> {
-        self.mark_by(TemplateFields::mark, text, may_read, marks)
-    }
-
-    fn mark_by(
+    fn mark(
         &self,
-        mark: MarkFields,
         text: &str,
+        form: TextForm,
         may_read: bool,
         marks: &mut Marks,
     ) -> Result<String> {
@@ -131,8 +133,12 @@ impl Templates {
         }
         let access = &self.access;
         let constants = LocalConstants { may_read, access, secrets: RefCell::default() };
-        let table = self.table.as_ref().map(|rows| &*rows.table);
-        let marked = mark(&mut marks.fields, text, table, &constants);
+        let sources = FieldSources {
+            table: self.table.as_ref().map(|rows| &*rows.table),
+            captured: self.captured.as_deref().unwrap_or_default(),
+            constants: &constants,
+        };
+        let marked = marks.fields.mark(text, form, &sources);
         marks.secrets.extend(constants.secrets.into_inner());
         marked.map_err(|text| anyhow!("{text}"))
     }
@@ -147,10 +153,6 @@ impl Templates {
         values.take(SECRETS_MAX).map(|value| String::from_utf8_lossy(value).into()).collect()
     }
 }
-
-/// Replaces the fields in a text by marks.
-type MarkFields =
-    fn(&mut TemplateFields, &str, Option<&Table>, &dyn Constants) -> Result<String, String>;
 
 /// The fields of one request, and the values that were read from this machine for it.
 #[derive(Debug, Default)]

@@ -106,11 +106,12 @@ impl Redaction {
                 add(&TextKind::Header(name.clone()), value);
             }
             row.basic_auth.iter().for_each(|user| add(&TextKind::User, user));
-            if let Some(RowBody::Bytes(bytes)) = &row.body
-                && let Ok(text) = str::from_utf8(bytes)
-            {
-                add(&TextKind::Body, text);
-            }
+            let body = match &row.body {
+                Some(RowBody::Bytes(bytes)) => str::from_utf8(bytes).unwrap_or_default(),
+                Some(RowBody::Encoded(text)) => text,
+                _ => "",
+            };
+            add(&TextKind::Body, body);
             row.expect.iter().for_each(|text| add(&TextKind::Expectation, text));
         }
         found

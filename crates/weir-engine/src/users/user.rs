@@ -1,0 +1,94 @@
+//! One user: its place in its scenario, its times, its cookies and the values that it captured.
+
+use weir_io::Nanos;
+use weir_requests::scenario::{CookieJar, StepTurn, UserDraws};
+use weir_result::{MissKind, SlotPhase};
+
+/// A user. A worker keeps one for each seat, so its size bounds the memory of 100,000.
+#[derive(Debug)]
+pub(crate) struct User {
+    pub(super) state: UserState,
+    /// Index of its scenario.
+    pub(super) scenario: u16,
+    /// Phase in which it arrived.
+    pub(super) phase: SlotPhase,
+    /// The step that it takes next, or that is in flight.
+    pub(super) turn: StepTurn,
+    /// Kind of what the response to that step missed.
+    pub(super) missed: Option<MissKind>,
+    /// Its number and its random decisions.
+    pub(crate) draws: UserDraws,
+    /// Due time of its first step.
+    pub(super) arrived_at: Nanos,
+    /// True once its first request was sent.
+    pub(super) has_sent: bool,
+    /// Due time of the step in `turn`.
+    pub(super) due_at: Nanos,
+    /// Sum of the response times of its steps so far, in nanoseconds.
+    pub(super) answered_ns: u64,
+    /// Path of the request in flight.
+    pub(super) path: Vec<u8>,
+    /// Values that it captured, by number.
+    pub(crate) captured: Box<[Option<Box<[u8]>>]>,
+    pub(crate) jar: CookieJar,
+}
+
+/// What a user does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UserState {
+    /// The seat is free.
+    Absent,
+    /// It thinks, or its next step is due.
+    Waiting,
+    /// Its next step is due, and its connection cannot take a request.
+    Blocked,
+    /// Its request is in flight, or waits to be sent again.
+    OnWire,
+    /// It has ended, and begins again after a pause.
+    Resting,
+}
+
+impl User {
+    /// Returns a free seat, for a user of scenarios with this number of values.
+    pub(super) fn absent(values: usize) -> User {
+        User {
+            state: UserState::Absent,
+            scenario: 0,
+            phase: SlotPhase::Tail,
+            turn: StepTurn::default(),
+            missed: None,
+            draws: UserDraws { seed: 0, user: 0 },
+            arrived_at: Nanos::MAX,
+            has_sent: false,
+            due_at: Nanos::MAX,
+            answered_ns: 0,
+            path: Vec::new(),
+            captured: vec![None; values].into(),
+            jar: CookieJar::default(),
+        }
+    }
+
+    /// Returns the step that it takes next, or that is in flight.
+    pub(crate) fn turn(&self) -> StepTurn {
+        self.turn
+    }
+
+    /// Begins a new user on the seat: nothing of the one before is left.
+    pub(super) fn begin(
+        &mut self,
+        scenario: u16,
+        draws: UserDraws,
+        arrived_at: Nanos,
+        phase: SlotPhase,
+    ) {
+        self.captured.fill(None);
+        self.jar.clear();
+        self.scenario = scenario;
+        self.phase = phase;
+        self.missed = None;
+        self.draws = draws;
+        self.arrived_at = arrived_at;
+        self.has_sent = false;
+        self.answered_ns = 0;
+    }
+}

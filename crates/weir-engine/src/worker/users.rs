@@ -1,0 +1,123 @@
+//! Dispatch of the steps of users: those that are due, and the first ones of users who begin.
+
+use std::iter;
+
+use weir_io::{Backend, Nanos};
+
+use super::Worker;
+use super::state::SEND_BATCH;
+use crate::lane::Lane;
+use crate::requests::{RequestForm, Slots};
+use crate::users::UserStep;
+
+impl<B: Backend, L: Lane> Worker<'_, B, L> {
+    /// True if a planned slot is due, or the step of a user.
+    #[inline]
+    pub(super) fn has_due(&self, now: Nanos) -> bool {
+        self.slots.has_due(&self.pool.timeline, now) || self.has_due_user(now)
+    }
+
+    /// True if the step of a user is due.
+    #[inline]
+    pub(super) fn has_due_user(&self, now: Nanos) -> bool {
+        self.pool.ledger.users().is_some_and(|users| users.next_due() <= now)
+    }
+
+    /// Dispatches the steps of users that are due, and begins users for the slots that are due, as
+    /// far as connections have free seats; before them, requests that the peer returned. Returns
+    /// true if the batch is full.
+    pub(super) fn dispatch_users(&mut self, now: Nanos) -> bool {
+        for _ in 0..SEND_BATCH {
+            if self.dispatch_returned(now) {
+                continue;
+            }
+            let Some((step, slots)) = self.next_step(now) else { return false };
+            if !self.dispatch_step(&step, slots, now) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Returns the next step to take, in the order of due times: a later one of a user, or the
+    /// first of one who begins.
+    fn next_step(&mut self, now: Nanos) -> Option<(UserStep, Slots)> {
+        let arrives_at = self.slots.next_at(&self.pool.timeline).unwrap_or(Nanos::MAX);
+        let is_later_first = self.pool.ledger.users()?.next_due() <= arrives_at;
+        if is_later_first && let Some(step) = self.later_step(now) {
+            return Some(step);
+        }
+        self.first_step(now).or_else(|| self.later_step(now))
+    }
+
+    /// Returns the next step that is due of a user who has begun.
+    fn later_step(&mut self, now: Nanos) -> Option<(UserStep, Slots)> {
+        let connections = &self.pool.connections;
+        let step = self.pool.ledger.users_mut()?.take_due(now, connections)?;
+        let name = self.source.listed()?.name_of(step.row);
+        let slots = Slots {
+            intended_at: step.due_at,
+            phase: self.pool.timeline.phase(step.due_at),
+            count: 1,
+            tag: name,
+            row: step.row,
+        };
+        Some((step, slots))
+    }
+
+    /// Begins a user for the next slot, if it is due and there is a seat. Returns the first step.
+    fn first_step(&mut self, now: Nanos) -> Option<(UserStep, Slots)> {
+        let pool = &mut self.pool;
+        let conn = pool.ledger.users_mut()?.next_seat(&pool.connections)?;
+        let timeline = pool.timeline;
+        if !self.slots.admits(&timeline, now, pool.connections.in_flight()) {
+            return None;
+        }
+        let turn = self.slots.next_turn();
+        let listed = self.source.listed_mut()?;
+        let scenario = listed.scenario_at(turn)?;
+        let slots = self.slots.take_listed(&timeline, now, 0, 0);
+        let users = pool.ledger.users_mut()?;
+        let step = users.begin(conn, scenario, turn, slots.intended_at, slots.phase);
+        let tag = listed.name_of(step.row);
+        Some((step, Slots { tag, row: step.row, ..slots }))
+    }
+
+    /// Dispatches a step. Returns false if its request cannot be made, which stops the run.
+    fn dispatch_step(&mut self, step: &UserStep, slots: Slots, now: Nanos) -> bool {
+        let conn = step.conn;
+        let pool = &mut self.pool;
+        let Some(listed) = self.source.listed_mut() else { return false };
+        let Some(users) = pool.ledger.users_mut() else { return false };
+        let connection = self.slots.turns.connection(conn.0);
+        let request = match listed.step_request(step, users, connection, now) {
+            Ok(request) => request,
+            Err(text) => {
+                self.control.list_failed(text, now);
+                return false;
+            }
+        };
+        users.sending(step.user, request.path, slots.phase);
+        let is_first = pool.connections.at(conn).unsent == 0;
+        let lane = &mut self.handler.lane;
+        let backend = &mut self.backend;
+        let action = match request.rendered {
+            Some(batch) => {
+                let slots = iter::once(slots);
+                let sent = lane.dispatch_string(pool, backend, conn, batch, slots, now);
+                self.unsent.extend(is_first.then_some(conn));
+                sent.err().map(|error| self.handler.fail_secure(pool, conn, &error, now))
+            }
+            None => {
+                lane.dispatch(pool, conn, request.prepared, slots, now);
+                if L::Request::STREAMS {
+                    self.unsent.extend(is_first.then_some(conn));
+                    return true;
+                }
+                Some(self.handler.flush(pool, backend, conn, Some(request.prepared), now))
+            }
+        };
+        action.into_iter().for_each(|action| self.act(conn, action));
+        true
+    }
+}

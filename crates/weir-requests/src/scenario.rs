@@ -1,0 +1,49 @@
+//! Scenarios: users that send several requests one after the other, think in between, and keep
+//! cookies and values of responses.
+//!
+//! The text of a file becomes [`Scenarios`] and the rows of a list, one for each step. Which step a
+//! user takes next is a pure function of the user's number, of a seed, and of the values that the
+//! user has.
+//!
+//! ```
+//! use weir_requests::scenario::ScenarioFile;
+//!
+//! let text = r#"
+//! [[scenario]]
+//! name = "shop"
+//!
+//! [[scenario.step]]
+//! name = "login"
+//! url = "/login"
+//! json = { user = "{{csv:user}}" }
+//! capture = { token = "json:/token" }
+//! think = "1s..3s"
+//!
+//! [[scenario.step]]
+//! name = "cart"
+//! url = "/cart"
+//! headers = { Authorization = "Bearer {{user.token}}" }
+//! "#;
+//! let file = ScenarioFile::parse(text)?;
+//! assert_eq!(file.rows.len(), 2);
+//! let shop = &file.scenarios.all[0];
+//! assert_eq!((&*shop.name, &*shop.steps[1].name), ("shop", "cart"));
+//! # Ok::<(), weir_requests::list::RowError>(())
+//! ```
+
+mod file;
+mod file_value;
+
+mod capture;
+mod cookie_date;
+mod cookies;
+mod draws;
+mod plan;
+mod think;
+
+pub use capture::{CaptureRule, ValueSource};
+pub use cookies::{CookieJar, CookieOrigin};
+pub use draws::UserDraws;
+pub use file::ScenarioFile;
+pub use plan::{Scenario, ScenarioStep, Scenarios, StepCondition, StepTurn};
+pub use think::ThinkTime;

@@ -1,0 +1,465 @@
+//! The file of scenarios, in TOML.
+
+use std::collections::HashSet;
+
+use toml::de::{DeTable, DeValue};
+
+use crate::list::{NAMES_MAX, Row, RowBody, RowError, decoded};
+use crate::scenario::file_value::{
+    FileTable, FileText, form, json, number, text, texts, whole, words,
+};
+use crate::scenario::{CaptureRule, Scenario, ScenarioStep, Scenarios, StepCondition, ThinkTime};
+
+/// Keys of a scenario.
+const SCENARIO_KEYS: [&str; 3] = ["name", "weight", "step"];
+
+/// Keys of a step.
+const STEP_KEYS: [&str; 15] = [
+    "name",
+    "url",
+    "method",
+    "headers",
+    "body",
+    "body_base64",
+    "body_file",
+    "form",
+    "json",
+    "expect",
+    "capture",
+    "think",
+    "repeat",
+    "chance",
+    "when",
+];
+
+/// Keys of which a step has at most one: they give its body.
+const BODY_KEYS: [&str; 5] = ["body", "body_base64", "body_file", "form", "json"];
+
+/// Greatest weight of a scenario.
+const WEIGHT_MAX: u32 = 1_000_000;
+
+/// Greatest number of turns at a step.
+const REPEAT_MAX: u32 = 10_000;
+
+/// Greatest number of different captured values.
+const VALUES_MAX: usize = 64;
+
+/// Longest name of a scenario or a step, in bytes.
+const NAME_MAX_BYTES: usize = 100;
+
+/// Start of the fields that stand for captured values.
+const USER_FIELD: &str = "{{user.";
+
+/// A file of scenarios, read.
+#[derive(Clone, Debug)]
+pub struct ScenarioFile {
+    /// The requests of the steps of all scenarios, in the order of the file.
+    pub rows: Vec<Row>,
+    /// The scenarios.
+    pub scenarios: Scenarios,
+}
+
+impl ScenarioFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it is no TOML, has an unknown key or a wrong value, or a step uses a value that it may
+    /// not have. The error names the line, the step and the key.
+    pub fn parse(text: &str) -> Result<ScenarioFile, RowError> {
+        let file = FileText(text);
+        let document = DeTable::parse(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            file.error(at, error.message().trim())
+        })?;
+        let whole = FileTable::new(file, document.get_ref(), 0, "", &["scenario"])?;
+        let tables = whole.tables("scenario")?;
+        if tables.is_empty() {
+            return Err(RowError::new(1, "it has no [[scenario]]"));
+        }
+        let mut reader = FileReader { file, read: ScenarioFile::empty() };
+        for (at, table) in &tables {
+            reader.scenario(*at, table, tables.len() > 1)?;
+        }
+        let names = reader.read.rows.len() + tables.len();
+        if names > NAMES_MAX {
+            let text = format!("its steps and scenarios are {names}; at most {NAMES_MAX}");
+            return Err(RowError::new(1, text));
+        }
+        reader.read.mark_values_in_heads();
+        Ok(reader.read)
+    }
+
+    fn empty() -> ScenarioFile {
+        ScenarioFile { rows: Vec::new(), scenarios: Scenarios::default() }
+    }
+
+    /// Marks the captures of values that are sent in a head.
+    fn mark_values_in_heads(&mut self) {
+        let ScenarioFile { rows, scenarios } = self;
+        let heads = rows
+            .iter()
+            .flat_map(|row| row.headers.iter().map(|(_, value)| value).chain([&row.target]));
+        let names: HashSet<&str> = heads.flat_map(|text| user_fields(text)).collect();
+        let in_head: Vec<bool> =
+            scenarios.values.iter().map(|name| names.contains(name.as_str())).collect();
+        let steps = scenarios.all.iter_mut().flat_map(|scenario| &mut scenario.steps);
+        for capture in steps.flat_map(|step| &mut step.captures) {
+            capture.is_in_head = in_head[capture.value];
+        }
+    }
+}
+
+/// A file that is being read.
+struct FileReader<'t> {
+    file: FileText<'t>,
+    read: ScenarioFile,
+}
+
+impl<'t> FileReader<'t> {
+    /// Reads a scenario, one of several or the only one.
+    fn scenario(
+        &mut self,
+        at: usize,
+        table: &'t DeTable<'t>,
+        is_one_of_several: bool,
+    ) -> Result<(), RowError> {
+        let mut table = FileTable::new(self.file, table, at, "a scenario", &SCENARIO_KEYS)?;
+        let name = self.name(&table)?;
+        if self.read.scenarios.all.iter().any(|other| other.name == name) {
+            return Err(table.wrong("name", format!("{name:?} is that of another scenario")));
+        }
+        table.name = format!("scenario {name:?}");
+        let weight = table.read("weight", |value| whole(value, 1, WEIGHT_MAX))?.unwrap_or(1);
+        let mut scenario = Scenario { name, weight, steps: Vec::new() };
+        let mut known = KnownValues::default();
+        for (at, step) in table.tables("step")? {
+            let step = FileTable::new(self.file, step, at, "a step", &STEP_KEYS)?;
+            let prefix = is_one_of_several.then(|| scenario.name.clone());
+            let step = self.step(step, &scenario, prefix.as_deref(), &mut known)?;
+            scenario.steps.push(step);
+        }
+        if scenario.steps.is_empty() {
+            return Err(table.error(at, "it has no [[scenario.step]]"));
+        }
+        if !scenario.steps.iter().any(ScenarioStep::is_certain) {
+            let text = "each step has a chance or a condition: one without is needed, so that a \
+                        user does something";
+            return Err(table.error(at, text));
+        }
+        self.read.scenarios.all.push(scenario);
+        Ok(())
+    }
+
+    /// Returns the name of a scenario or a step.
+    fn name(&self, table: &FileTable<'_>) -> Result<String, RowError> {
+        let Some(name) = table.text("name")? else {
+            return Err(table.error(table.at, "it has no `name`"));
+        };
+        let is_wrong = name.trim().is_empty()
+            || name.len() > NAME_MAX_BYTES
+            || name.contains(|one: char| one.is_control());
+        match is_wrong {
+            true => Err(table.wrong("name", format!("must be 1 to {NAME_MAX_BYTES} bytes"))),
+            false => Ok(name.trim().to_owned()),
+        }
+    }
+
+    /// Reads a step of a scenario: adds its request to the rows, under its own name behind a
+    /// `prefix`.
+    fn step(
+        &mut self,
+        mut table: FileTable<'t>,
+        scenario: &Scenario,
+        prefix: Option<&str>,
+        known: &mut KnownValues,
+    ) -> Result<ScenarioStep, RowError> {
+        let name = self.name(&table)?;
+        if scenario.steps.iter().any(|other| other.name == name) {
+            return Err(table.wrong("name", format!("{name:?} is that of another step")));
+        }
+        table.name = format!("step {name:?}");
+        let mut row = self.row(&table)?;
+        row.name = Some(match prefix {
+            Some(prefix) => format!("{prefix}: {name}"),
+            None => name.clone(),
+        });
+        let when = table.read("when", |value| text(value).and_then(|it| self.condition(&it)))?;
+        known
+            .check(&row, when.as_ref(), &self.read.scenarios.values)
+            .map_err(|text| table.error(table.at, text))?;
+        let chance = table.read("chance", number)?.unwrap_or(1.0);
+        if !(chance > 0.0 && chance <= 1.0) {
+            return Err(table.wrong("chance", "must be a share above 0 and at most 1"));
+        }
+        let think = |value: &DeValue<'_>| text(value).and_then(|text| text.parse::<ThinkTime>());
+        let row_index = self.read.rows.len();
+        let step = ScenarioStep {
+            name,
+            row: u16::try_from(row_index).unwrap_or(u16::MAX),
+            think: table.read("think", think)?.unwrap_or_default(),
+            repeat: table.read("repeat", |value| whole(value, 1, REPEAT_MAX))?.unwrap_or(1) as u16,
+            chance,
+            when,
+            captures: self.captures(&table)?,
+        };
+        known.add(&step);
+        self.read.rows.push(row);
+        Ok(step)
+    }
+
+    /// Returns the request of a step.
+    fn row(&self, table: &FileTable<'_>) -> Result<Row, RowError> {
+        let given: Vec<&str> =
+            BODY_KEYS.into_iter().filter(|key| table.value(key).is_some()).collect();
+        if let [_, second, ..] = given[..] {
+            let text = format!("stands beside `{}`: a request has one body", given[0]);
+            return Err(table.wrong(second, text));
+        }
+        let fields = table.read("form", words)?;
+        let json = table.read("json", json)?;
+        let body = match (table.text("body")?, table.text("body_base64")?) {
+            (Some(body), _) => Some(RowBody::Bytes(body.into_bytes())),
+            (None, Some(base64)) => {
+                Some(decoded(&base64).map_err(|text| table.wrong("body_base64", text))?)
+            }
+            (None, None) => table.text("body_file")?.map(RowBody::FileBeside),
+        };
+        let body = body.or_else(|| Some(RowBody::Encoded(form(fields.as_ref()?))));
+        let body = body.or_else(|| json.as_ref().map(|text| RowBody::Bytes(text.clone().into())));
+        let media_type = match given.first() {
+            Some(&"form") => Some("application/x-www-form-urlencoded"),
+            Some(&"json") => Some("application/json"),
+            _ => None,
+        };
+        let Some(url) = table.text("url")? else {
+            return Err(table.error(table.at, "it has no `url`, such as \"/login\""));
+        };
+        Ok(Row {
+            method: table.text("method")?,
+            headers: table.read("headers", words)?.unwrap_or_default(),
+            body,
+            media_type,
+            expect: table.read("expect", texts)?.unwrap_or_default(),
+            ..Row::new(self.file.line(table.at), url.trim())
+        })
+    }
+
+    /// Returns the condition of a text: `NAME`, or `NAME=VALUE`.
+    fn condition(&self, text: &str) -> Result<StepCondition, String> {
+        let (name, equals) = match text.split_once('=') {
+            Some((name, value)) => (name.trim(), Some(value.trim().to_owned())),
+            None => (text.trim(), None),
+        };
+        let value = self.read.scenarios.values.iter().position(|known| known == name);
+        let value =
+            value.ok_or_else(|| format!("names {name:?}, which no step before captures"))?;
+        Ok(StepCondition { value, equals })
+    }
+
+    /// Returns the captures of a step, and numbers the values that are new.
+    fn captures(&mut self, table: &FileTable<'_>) -> Result<Vec<CaptureRule>, RowError> {
+        let mut captures = Vec::new();
+        for (name, source) in table.read("capture", words)?.unwrap_or_default() {
+            let wrong = |text: String| table.wrong("capture", format!("{name:?}: {text}"));
+            let is_name = |one: char| one.is_alphanumeric() || one == '_' || one == '-';
+            if name.is_empty() || !name.chars().all(is_name) {
+                return Err(wrong("a name has letters, digits, _ and -".to_owned()));
+            }
+            let source = source.parse().map_err(wrong)?;
+            let values = &mut self.read.scenarios.values;
+            let value = match values.iter().position(|known| *known == name) {
+                Some(value) => value,
+                None if values.len() == VALUES_MAX => {
+                    return Err(wrong(format!("a file has at most {VALUES_MAX} values")));
+                }
+                None => {
+                    values.push(name.clone());
+                    values.len() - 1
+                }
+            };
+            captures.push(CaptureRule { value, source, is_in_head: false });
+        }
+        Ok(captures)
+    }
+}
+
+/// The values that a user of a scenario has at a step.
+#[derive(Debug, Default)]
+struct KnownValues {
+    /// Numbers of those that each user has.
+    certain: HashSet<usize>,
+    /// Numbers of those that some users may lack.
+    possible: HashSet<usize>,
+}
+
+impl KnownValues {
+    /// Checks that a user who takes a step has each value that its request sends.
+    fn check(
+        &self,
+        row: &Row,
+        when: Option<&StepCondition>,
+        values: &[String],
+    ) -> Result<(), String> {
+        for name in row_texts(row).flat_map(user_fields) {
+            let number = values.iter().position(|known| known == name);
+            let is_asked = when.is_some_and(|when| Some(when.value) == number);
+            match number {
+                Some(number) if is_asked || self.certain.contains(&number) => {}
+                Some(number) if self.possible.contains(&number) => {
+                    return Err(format!(
+                        "{USER_FIELD}{name}}}}}: the step that captures it has a chance or a \
+                         condition, so some users lack it; add when = \"{name}\""
+                    ));
+                }
+                _ => return Err(format!("{USER_FIELD}{name}}}}}: no step before captures it")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what a step captures.
+    fn add(&mut self, step: &ScenarioStep) {
+        let known = if step.is_certain() { &mut self.certain } else { &mut self.possible };
+        known.extend(step.captures.iter().map(|capture| capture.value));
+    }
+}
+
+/// Returns the texts of a row that may have fields.
+fn row_texts(row: &Row) -> impl Iterator<Item = &str> {
+    let body = match &row.body {
+        Some(RowBody::Bytes(bytes)) => std::str::from_utf8(bytes).unwrap_or_default(),
+        Some(RowBody::Encoded(text)) => text,
+        _ => "",
+    };
+    let headers = row.headers.iter().map(|(_, value)| value.as_str());
+    headers.chain([row.target.as_str(), body])
+}
+
+/// Returns the names of the captured values that a text has fields for.
+fn user_fields(text: &str) -> impl Iterator<Item = &str> {
+    text.split(USER_FIELD).skip(1).filter_map(|rest| Some(rest.split_once("}}")?.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::list::Position;
+
+    const SHOP: &str = r#"
+[[scenario]]
+name = "buyer"
+weight = 3
+
+[[scenario.step]]
+name = "page"
+url = "/login"
+capture = { csrf = 'body~value="([^"]+)"', id = "cookie:session" }
+think = "1s..3s"
+
+[[scenario.step]]
+name = "login"
+url = "/login"
+form = { user = "{{csv:user}}", csrf = "{{user.csrf}}" }
+expect = "status=303"
+
+[[scenario.step]]
+name = "token"
+method = "POST"
+url = "/token"
+json = { grant = "session", n = [1, "{{user.id}}"] }
+expect = ["status=200", "json:/token"]
+capture = { token = "json:/token" }
+
+[[scenario.step]]
+name = "cart"
+url = "/cart"
+headers = { Authorization = "Bearer {{user.token}}", Accept = ["a/b", "c/d"] }
+repeat = 3
+chance = 0.5
+when = "token"
+
+[[scenario]]
+name = "visitor"
+
+[[scenario.step]]
+name = "page"
+url = "/"
+"#;
+
+    #[test]
+    fn a_file_becomes_rows_and_scenarios() {
+        let ScenarioFile { rows, scenarios } = ScenarioFile::parse(SHOP).expect("a file");
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_deref().unwrap_or("")).collect();
+        assert_eq!(
+            names,
+            ["buyer: page", "buyer: login", "buyer: token", "buyer: cart", "visitor: page"]
+        );
+        assert_eq!(scenarios.values, ["csrf", "id", "token"]);
+        let [buyer, visitor] = &scenarios.all[..] else { panic!("two") };
+        assert_eq!((buyer.weight, visitor.weight, visitor.steps[0].row), (3, 1, 4));
+        let cart = &buyer.steps[3];
+        assert_eq!((cart.repeat, cart.chance, cart.row), (3, 0.5, 3));
+        assert_eq!(cart.when, Some(StepCondition { value: 2, equals: None }));
+        assert_eq!(buyer.steps[0].think, ThinkTime::Between(1_000_000_000, 3_000_000_000));
+        let in_head = |step: usize| buyer.steps[step].captures.iter().map(|one| one.is_in_head);
+        assert!(in_head(0).eq([false, false]) && in_head(2).eq([true]));
+        let form = RowBody::Encoded("user={{csv:user}}&csrf={{user.csrf}}".to_owned());
+        assert_eq!((rows[1].body.as_ref(), rows[1].position), (Some(&form), Position::Line(12)));
+        let json = r#"{"grant":"session","n":[1,"{{user.id}}"]}"#.as_bytes().to_vec();
+        assert_eq!(rows[2].body, Some(RowBody::Bytes(json)));
+        assert_eq!(
+            (rows[2].media_type, rows[2].method.as_deref()),
+            (Some("application/json"), Some("POST"))
+        );
+        assert_eq!(rows[3].headers.len(), 3);
+        assert_eq!(rows[2].expect, ["status=200", "json:/token"]);
+    }
+
+    #[track_caller]
+    fn check_error(text: &str, line: u64, part: &str) {
+        let error = ScenarioFile::parse(text).expect_err(text);
+        assert!(error.text.contains(part), "{text}: {error}");
+        assert_eq!(error.position, Position::Line(line), "{text}: {error}");
+    }
+
+    /// Returns a file with one step, which has these lines, the first of which is line 6.
+    fn with_step(lines: &str) -> String {
+        format!("[[scenario]]\nname = \"s\"\n\n[[scenario.step]]\nname = \"a\"\n{lines}\n")
+    }
+
+    #[test]
+    fn errors_name_the_line_the_step_and_the_key() {
+        let check = |lines: &str, line: u64, part: &str| check_error(&with_step(lines), line, part);
+        check("", 4, "step \"a\": it has no `url`");
+        check("url = 3", 6, "step \"a\": `url` must be a text in quotes; it is of type integer");
+        check("url = \"/\"\nthinks = \"2s\"", 7, "unknown key `thinks`: did you mean `think`?");
+        check("url = \"/\"\nthink = \"soon\"", 7, "`think`");
+        check("url = \"/\"\nrepeat = 0", 7, "`repeat` must be a whole number from 1 to 10000");
+        check("url = \"/\"\nchance = 1.5", 7, "`chance` must be a share");
+        check("url = \"/\"\nwhen = \"x\"", 7, "`when` names \"x\", which no step before captures");
+        check("url = \"/{{user.x}}\"", 4, "{{user.x}}: no step before captures it");
+        check("url = \"/\"\nbody = \"a\"\njson = 1", 8, "`json` stands beside `body`");
+        check("url = \"/\"\ncapture = { x = \"y\" }", 7, "\"x\": \"y\" is no place of a value");
+        check("url = \"/\"\ncapture = { \"a b\" = \"header:c\" }", 7, "a name has letters");
+        check("url = \"/\"\nchance = 0.5", 1, "scenario \"s\": each step has a chance");
+        check_error("", 1, "it has no [[scenario]]");
+        check_error("[[scenario]]\nname = \"s\"", 1, "it has no [[scenario.step]]");
+        check_error("[[scenario]]\nweight = 0", 1, "it has no `name`");
+        check_error("[[scenarios]]\nname = \"s\"", 1, "unknown key `scenarios`");
+        check_error("a = [", 1, "");
+    }
+
+    #[test]
+    fn a_value_that_some_users_lack_needs_a_condition() {
+        let text = |when: &str| {
+            format!(
+                "{}[[scenario.step]]\nname = \"b\"\nurl = \"/\"\nchance = 0.5\n\
+                 capture = {{ x = \"header:x\" }}\n\n\
+                 [[scenario.step]]\nname = \"c\"\nurl = \"/{{{{user.x}}}}\"\n{when}",
+                with_step("url = \"/\"")
+            )
+        };
+        check_error(&text(""), 13, "some users lack it; add when = \"x\"");
+        assert!(ScenarioFile::parse(&text("when = \"x\"")).is_ok());
+    }
+}

@@ -1,0 +1,208 @@
+//! Scenarios as a load carries them out, and the way of a user through the steps of one.
+
+use weir_http::Interest;
+
+use crate::scenario::draws::{Decision, UserDraws, share};
+use crate::scenario::{CaptureRule, ThinkTime};
+
+/// The scenarios of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Scenarios {
+    /// Each of them, at least one.
+    pub all: Vec<Scenario>,
+    /// Names of the values that steps capture, in the order of their numbers.
+    pub values: Vec<String>,
+}
+
+/// What one kind of user does.
+#[derive(Clone, Debug, Default)]
+pub struct Scenario {
+    /// Name.
+    pub name: String,
+    /// Users in one pass over the scenarios, at least 1.
+    pub weight: u32,
+    /// Steps in order, at least one of which each user takes.
+    pub steps: Vec<ScenarioStep>,
+}
+
+/// A step of a scenario: a request, and the time after its response.
+#[derive(Clone, Debug, Default)]
+pub struct ScenarioStep {
+    /// Name.
+    pub name: String,
+    /// Index of its request among the rows.
+    pub row: u16,
+    /// Pause after its response.
+    pub think: ThinkTime,
+    /// Times that it is taken one after the other, at least 1.
+    pub repeat: u16,
+    /// Share of the users who take it, above 0 and at most 1.
+    pub chance: f64,
+    /// Condition of taking it; `None` if there is none.
+    pub when: Option<StepCondition>,
+    /// Values that are kept of its response.
+    pub captures: Vec<CaptureRule>,
+}
+
+/// A condition on a captured value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepCondition {
+    /// Number of the value, which has to be there.
+    pub value: usize,
+    /// Text that it has to equal; `None` for any.
+    pub equals: Option<String>,
+}
+
+/// A turn of a user: a step, and the number of times that it was taken before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepTurn {
+    /// Index of the step in its scenario.
+    pub step: u16,
+    /// Number of turns at this step before.
+    pub visit: u16,
+}
+
+impl Scenarios {
+    /// Returns the steps of all scenarios, in the order of their rows.
+    pub fn steps(&self) -> impl Iterator<Item = &ScenarioStep> {
+        self.all.iter().flat_map(|scenario| &scenario.steps)
+    }
+
+    /// Returns the part of each response that captures and cookies need.
+    pub fn interest(&self) -> Interest {
+        let mut captures = self.steps().flat_map(|step| &step.captures);
+        match captures.any(|capture| capture.source.reads_body()) {
+            true => Interest::Body,
+            false => Interest::Head,
+        }
+    }
+}
+
+impl Scenario {
+    /// Returns the turn that follows `last` for a user with these values, the first one without
+    /// it; `None` at the end. Indices of steps that the user does not take are passed to `skipped`.
+    pub fn next(
+        &self,
+        last: Option<StepTurn>,
+        draws: UserDraws,
+        values: &[Option<Box<[u8]>>],
+        mut skipped: impl FnMut(u16),
+    ) -> Option<StepTurn> {
+        let mut step = 0;
+        if let Some(StepTurn { step: taken, visit }) = last {
+            let repeat = self.steps.get(usize::from(taken)).map_or(1, |step| step.repeat);
+            if visit + 1 < repeat {
+                return Some(StepTurn { step: taken, visit: visit + 1 });
+            }
+            step = taken + 1;
+        }
+        while let Some(next) = self.steps.get(usize::from(step)) {
+            let turn = StepTurn { step, visit: 0 };
+            if next.is_taken(turn, draws, values) {
+                return Some(turn);
+            }
+            skipped(step);
+            step += 1;
+        }
+        None
+    }
+
+    /// Returns the pause after the response of a turn, in nanoseconds.
+    pub fn think_ns(&self, turn: StepTurn, draws: UserDraws) -> u64 {
+        let think = self.steps[usize::from(turn.step)].think;
+        think.span_ns(draws.draw(turn, Decision::Think))
+    }
+}
+
+impl ScenarioStep {
+    /// True if each user takes it.
+    pub fn is_certain(&self) -> bool {
+        self.chance >= 1.0 && self.when.is_none()
+    }
+
+    fn is_taken(&self, turn: StepTurn, draws: UserDraws, values: &[Option<Box<[u8]>>]) -> bool {
+        let is_met = self.when.as_ref().is_none_or(|when| when.is_met(values));
+        is_met && (self.chance >= 1.0 || share(draws.draw(turn, Decision::Chance)) < self.chance)
+    }
+}
+
+impl StepCondition {
+    fn is_met(&self, values: &[Option<Box<[u8]>>]) -> bool {
+        let value = values.get(self.value).and_then(Option::as_deref);
+        match (value, &self.equals) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(value), Some(expected)) => value == expected.as_bytes(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(name: &str) -> ScenarioStep {
+        ScenarioStep { name: name.to_owned(), repeat: 1, chance: 1.0, ..ScenarioStep::default() }
+    }
+
+    fn draws(user: u64) -> UserDraws {
+        UserDraws { seed: 3, user }
+    }
+
+    /// Returns the names of the steps that a user takes, and of those that it skips.
+    fn walk(scenario: &Scenario, user: u64, values: &[Option<Box<[u8]>>]) -> [Vec<String>; 2] {
+        let mut taken = Vec::new();
+        let mut skipped = Vec::new();
+        let name = |step: u16| scenario.steps[usize::from(step)].name.clone();
+        let mut last = None;
+        while let Some(turn) =
+            scenario.next(last, draws(user), values, |step| skipped.push(name(step)))
+        {
+            taken.push(name(turn.step));
+            last = Some(turn);
+        }
+        [taken, skipped]
+    }
+
+    #[test]
+    fn users_take_the_steps_in_order() {
+        let steps = vec![step("a"), ScenarioStep { repeat: 3, ..step("b") }, step("c")];
+        let scenario = Scenario { steps, ..Scenario::default() };
+        let [taken, skipped] = walk(&scenario, 0, &[]);
+        assert_eq!((taken.concat(), skipped.concat()), ("abbbc".to_owned(), String::new()));
+    }
+
+    #[test]
+    fn a_condition_needs_its_value() {
+        let when = |equals: Option<&str>| {
+            Some(StepCondition { value: 1, equals: equals.map(str::to_owned) })
+        };
+        let steps = vec![
+            step("a"),
+            ScenarioStep { when: when(None), ..step("b") },
+            ScenarioStep { when: when(Some("gold")), ..step("c") },
+        ];
+        let scenario = Scenario { steps, ..Scenario::default() };
+        let value = |text: &str| [None, Some(text.as_bytes().into())];
+        for (values, expected) in [
+            (&[None, None][..], ["a", "bc"]),
+            (&value("gold"), ["abc", ""]),
+            (&value("Gold"), ["ab", "c"]),
+            (&[], ["a", "bc"]),
+        ] {
+            assert_eq!(walk(&scenario, 0, values).map(|steps| steps.concat()), expected);
+        }
+    }
+
+    #[test]
+    fn a_chance_is_a_share_of_the_users_and_stays_the_same_for_one() {
+        let steps = vec![step("a"), ScenarioStep { chance: 0.3, repeat: 2, ..step("b") }];
+        let scenario = Scenario { steps, ..Scenario::default() };
+        let of = |user| walk(&scenario, user, &[])[0].concat();
+        let takes = (0..10_000).filter(|user| of(*user) == "abb").count();
+        // Five standard errors of a share of 0.3.
+        assert!((2_771..=3_229).contains(&takes), "{takes}");
+        assert!((0..100).all(|user| of(user) == of(user)));
+        assert!((0..100).all(|user| ["a", "abb"].contains(&&*of(user))));
+    }
+}
