@@ -58,6 +58,14 @@ pub(crate) struct Users {
     steps: Vec<StepCounts>,
 }
 
+/// What a response to a user's step lacks.
+#[derive(Clone, Debug)]
+pub(crate) struct UserMiss {
+    pub(crate) kind: MissKind,
+    /// Place of the value that it does not have; `None` if it missed an expectation.
+    pub(crate) capture: Option<String>,
+}
+
 /// A step that a user takes now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UserStep {
@@ -279,8 +287,9 @@ impl Users {
         response: &ReceivedResponse<'_>,
         missed: Option<MissKind>,
         at: Nanos,
-    ) -> Option<MissKind> {
-        let Some(user) = self.on_wire(place) else { return missed };
+    ) -> Option<UserMiss> {
+        let known = missed.map(|kind| UserMiss { kind, capture: None });
+        let Some(user) = self.on_wire(place) else { return known };
         let Users { plan, table, decoder, .. } = self;
         let own = &mut table[user as usize];
         let now_ns = self.epoch_unix_ns.saturating_add(at.0);
@@ -291,14 +300,17 @@ impl Users {
         let scenario = &plan.scenarios.all[usize::from(own.scenario)];
         let captures = &scenario.steps[usize::from(own.turn.step)].captures;
         let mut capture = |own: &mut User| {
-            captures.iter().try_for_each(|rule| {
-                let value = rule.capture(response, &own.jar, decoder)?;
-                own.captured[rule.value] = Some(value);
-                Ok(())
+            captures.iter().find_map(|rule| match rule.capture(response, &own.jar, decoder) {
+                Ok(value) => {
+                    own.captured[rule.value] = Some(value);
+                    None
+                }
+                Err(kind) => Some(UserMiss { kind, capture: Some(rule.source.to_string()) }),
             })
         };
-        own.missed = missed.or_else(|| capture(own).err());
-        own.missed
+        let missed = known.or_else(|| capture(own));
+        own.missed = missed.as_ref().map(|miss| miss.kind);
+        missed
     }
 
     /// Moves on the user whose request has ended. Returns the end of its scenario if that was its

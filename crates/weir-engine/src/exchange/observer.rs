@@ -60,9 +60,10 @@ pub struct NeverSent<'a> {
 }
 
 impl<'a> NeverSent<'a> {
-    /// Returns their intended times, in order; none in a closed loop, whose slots are not planned.
+    /// Returns their intended times, in order, and those of later steps of users; no others in a
+    /// closed loop, whose slots are not planned.
     pub fn intended_at(&self) -> impl Iterator<Item = Nanos> + 'a {
-        self.slots().map(|(_, at)| at)
+        self.slots().map(|(_, at)| at).chain(self.due.iter().map(|step| step.due_at))
     }
 
     /// Returns the same slots with their indices in the whole plan.

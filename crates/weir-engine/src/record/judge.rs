@@ -11,6 +11,7 @@ use weir_result::{Measurements, MissExample, MissKind};
 
 use crate::exchange::{Exchange, SlotPhase};
 use crate::job::ResponseChecks;
+use crate::users::UserMiss;
 
 /// The judge of one worker's responses.
 #[derive(Debug)]
@@ -38,6 +39,19 @@ impl Judge {
             reads_bodies: checks.interest() == Interest::Body,
             has_read: false,
             statuses: checks.call_rules().map(|_| CallStatuses::default()),
+        }
+    }
+
+    /// Keeps an example of a value that a response to a step of M lacks. The value is not shown: it
+    /// may be a credential.
+    #[cold]
+    pub(crate) fn keep_example(&mut self, exchange: &Exchange, status: u16, miss: &UserMiss) {
+        let UserMiss { kind, capture: Some(capture) } = miss else { return };
+        if exchange.phase == SlotPhase::Measured {
+            let expected = format!("capture {capture}");
+            let found = String::new();
+            let example = || MissExample { status, expected, found };
+            self.examples.entry(*kind).or_insert_with(example);
         }
     }
 

@@ -135,7 +135,13 @@ impl Ledger {
             || self.messages.as_mut().and_then(|it| it.missed(place, exchange, response));
         let missed = missed.or_else(of_stream);
         let missed = match &mut self.users {
-            Some(users) => users.read(place, response, missed, at),
+            Some(users) => {
+                let miss = users.read(place, response, missed, at);
+                if let (Some(judge), Some(miss)) = (&mut self.judge, &miss) {
+                    judge.keep_example(exchange, response.status, miss);
+                }
+                miss.map(|miss| miss.kind)
+            }
             None => missed,
         };
         if let Some(kind) = missed {

@@ -31,4 +31,5 @@ mod streams;
 #[path = "../../../weir-sim/tests/it/theory.rs"]
 mod theory;
 mod toy;
+mod users;
 mod websocket;

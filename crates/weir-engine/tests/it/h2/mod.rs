@@ -7,6 +7,7 @@ mod gathering;
 mod hostile;
 mod scripts;
 mod service;
+mod users;
 
 use weir_engine::Job;
 use weir_http::h2::{ErrorCode, H2Client, H2Options};

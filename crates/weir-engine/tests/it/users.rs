@@ -1,0 +1,327 @@
+//! Users of scenarios: their durations are the sums of their steps and pauses, and everything adds
+//! up.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use weir_engine::{
+    Completion, Exchange, ExchangeObserver, Job, ListRows, ListedRequest, ObserverFactory, Outcome,
+    RequestList, ResponseChecks, SlotPhase, UserPlan,
+};
+use weir_http::Prepared;
+use weir_io::Nanos;
+use weir_requests::expect::Expectations;
+use weir_requests::list::{Order, Sequence, TemplateFields};
+use weir_requests::scenario::{CookieOrigin, Scenario, ScenarioStep, Scenarios, ThinkTime};
+use weir_result::{ListPlan, OutcomeClass, Plan, ResultCounts, ScenarioPlan, StepPlan, UsersPlan};
+use weir_sim::{Pause, Random, Seed, Server, World};
+
+use crate::conservation::{SPAN_NS, random_plan, setting};
+use crate::setup::{MS, Run, check_all, closed, document, job, open, run_job, serving};
+
+pub(crate) fn step(name: &str, think_ns: u64) -> ScenarioStep {
+    ScenarioStep {
+        name: name.to_owned(),
+        think: ThinkTime::Fixed(think_ns),
+        repeat: 1,
+        chance: 1.0,
+        ..ScenarioStep::default()
+    }
+}
+
+pub(crate) fn scenario(name: &str, weight: u32, steps: Vec<ScenarioStep>) -> Scenario {
+    Scenario { name: name.to_owned(), weight, steps }
+}
+
+/// Numbers the steps of scenarios as rows.
+pub(crate) fn numbered(mut all: Vec<Scenario>) -> Scenarios {
+    let steps = all.iter_mut().flat_map(|scenario| &mut scenario.steps);
+    (0..).zip(steps).for_each(|(row, step)| step.row = row);
+    Scenarios { all, values: Vec::new() }
+}
+
+/// Returns the job of a plan whose requests are the steps of scenarios, and the plan with them.
+pub(crate) fn job_of(plan: &Plan, scenarios: Scenarios, users: u32) -> Job {
+    let names: Vec<String> = scenarios.steps().map(|step| step.name.clone()).collect();
+    let steps = names.len();
+    let names: Vec<String> =
+        names.into_iter().chain(scenarios.all.iter().map(|it| it.name.clone())).collect();
+    let request = |row: usize| {
+        let request = Prepared::http1("GET", &format!("/{row}"), "sim", &[], None);
+        let request = request.expect("a plain request");
+        let template = TemplateFields::default().template(request.bytes()).with_cookies();
+        let template = Some(Arc::new(template));
+        ListedRequest { request, name: row as u16, template, encoder: None }
+    };
+    let weights: Vec<u32> = scenarios.all.iter().map(|scenario| scenario.weight).collect();
+    let of_step = |step: &ScenarioStep| StepPlan {
+        name: step.name.clone(),
+        turns: step.repeat,
+        think_mean_ns: step.think.mean_ns(),
+    };
+    let of_scenario = |scenario: &Scenario| ScenarioPlan {
+        name: scenario.name.clone(),
+        weight: scenario.weight,
+        steps: scenario.steps.iter().map(of_step).collect(),
+    };
+    let with_intervals: Vec<u16> = (0..names.len() as u16).collect();
+    let list_plan = ListPlan {
+        names: names.clone(),
+        with_intervals: with_intervals.clone(),
+        users: Some(UsersPlan {
+            at_a_time: users,
+            scenarios: scenarios.all.iter().map(of_scenario).collect(),
+        }),
+        ..ListPlan::default()
+    };
+    let expect = Some(weir_result::ExpectPlan::default());
+    let plan = Plan { list: Some(list_plan), expect, ..plan.clone() };
+    let list = RequestList {
+        rows: ListRows::Prepared((0..steps).map(request).collect()),
+        sequence: Sequence::weighted(Order::Sequential, &weights).expect("small weights"),
+        names: names.len() as u16,
+        with_slices: with_intervals,
+        seed: 5,
+        table: None,
+        users: Some(Arc::new(UserPlan { scenarios, users, origin: CookieOrigin::default() })),
+    };
+    let checks = Arc::new(Expectations::new(&[], &[]).expect("none contradict"));
+    let rows = vec![checks; steps];
+    let checks = ResponseChecks::of_rows(rows, names.len() as u16, 0, 1_000);
+    let mut job = job(&plan);
+    job.requests.list = Some(Arc::new(list));
+    job.responses.expectations = Some(Arc::new(checks));
+    job
+}
+
+/// The ends of all exchanges of one worker by connection, in order.
+#[derive(Clone, Debug, Default)]
+struct Journal(Arc<Mutex<BTreeMap<u32, Vec<(Exchange, Outcome, Nanos)>>>>);
+
+impl Journal {
+    fn factory(&self) -> ObserverFactory {
+        let journal = self.clone();
+        ObserverFactory::new(move |_worker| Box::new(journal.clone()))
+    }
+}
+
+impl ExchangeObserver for Journal {
+    fn completed(&mut self, completion: &Completion) {
+        let Completion { conn, exchange, outcome, at, .. } = *completion;
+        let mut all = self.0.lock().expect("no observer panicked");
+        all.entry(conn.0).or_default().push((exchange, outcome, at));
+    }
+}
+
+/// One user as the journal has it.
+#[derive(Debug)]
+struct TrueUser {
+    scenario: usize,
+    is_measured: bool,
+    due_at: Nanos,
+    ended_at: Nanos,
+    answered_ns: u64,
+    /// The last request, and its outcome.
+    row: u16,
+    outcome: Outcome,
+}
+
+/// Puts the exchanges of each connection together to users, one after the other, who have all taken
+/// their first step. Checks that each step was due when the pause behind the one before was over.
+fn users_of(journal: &Journal, scenarios: &Scenarios, seed: u64) -> Vec<TrueUser> {
+    let mut users = Vec::new();
+    let all = journal.0.lock().expect("no observer panicked");
+    let first: Vec<u16> = scenarios.all.iter().map(|scenario| scenario.steps[0].row).collect();
+    let steps: Vec<&ScenarioStep> = scenarios.steps().collect();
+    for exchanges in all.values() {
+        let mut last: Option<(u16, Nanos)> = None;
+        for (exchange, outcome, at) in exchanges {
+            let row = exchange.row;
+            assert_eq!(row, exchange.tag, "seed {seed}");
+            match (first.iter().position(|first| *first == row), last) {
+                (Some(scenario), _) => users.push(TrueUser {
+                    scenario,
+                    is_measured: exchange.phase == SlotPhase::Measured,
+                    due_at: exchange.intended_at,
+                    ended_at: *at,
+                    answered_ns: 0,
+                    row,
+                    outcome: *outcome,
+                }),
+                (None, Some((before, ended_at))) => {
+                    let think_ns = steps[usize::from(before)].think.mean_ns();
+                    let due_at = ended_at.after(think_ns);
+                    assert_eq!(exchange.intended_at, due_at, "seed {seed}: {row} after {before}");
+                    assert!(row >= before, "seed {seed}: {row} after {before}");
+                }
+                (None, None) => panic!("seed {seed}: the first step is {row}"),
+            }
+            let user = users.last_mut().expect("it began");
+            user.ended_at = *at;
+            user.row = row;
+            user.outcome = *outcome;
+            user.answered_ns += at.since(exchange.intended_at);
+            last = Some((row, *at));
+        }
+    }
+    users
+}
+
+/// Checks the results by scenario against the users of the journal.
+fn check_users(run: &Run, job: &Job, journal: &Journal, seed: u64) -> u64 {
+    let list = job.requests.list.as_ref().expect("there are scenarios");
+    let scenarios = &list.users.as_ref().expect("there are users").scenarios;
+    let users = users_of(journal, scenarios, seed);
+    let steps = scenarios.steps().count();
+    let mut ended = 0;
+    for (number, scenario) in scenarios.all.iter().enumerate() {
+        let counts = &run.measured.names[steps + number];
+        let what =
+            |part: &str| format!("seed {seed}: {}: {part}: {:?}", scenario.name, counts.outcomes);
+        let last = scenario.steps.last().expect("it has steps").row;
+        let own = || users.iter().filter(|user| user.scenario == number && user.is_measured);
+        let failed =
+            |class: OutcomeClass| own().filter(|user| user.outcome.class() == class).count() as u64;
+        for class in
+            [OutcomeClass::BadResponse, OutcomeClass::TransportError, OutcomeClass::TimedOut]
+        {
+            assert_eq!(counts.outcomes.of(class), failed(class), "{}", what(class.name()));
+        }
+        let times = counts.response_time.ok.exact();
+        let answered = counts.service_time.ok.exact();
+        // The last step is certain, so that users who took it to a good end are through.
+        let is_through = |user: &&TrueUser| matches!(user.outcome, Outcome::Ok(_));
+        let through: Vec<&TrueUser> = own().filter(is_through).collect();
+        let completed: Vec<&&TrueUser> = through.iter().filter(|user| user.row == last).collect();
+        assert_eq!(counts.outcomes.ok, completed.len() as u64, "{}", what("completed"));
+        let sum =
+            |of: fn(&TrueUser) -> u64| completed.iter().map(|user| u128::from(of(user))).sum();
+        let duration: u128 = sum(|user| user.ended_at.since(user.due_at));
+        assert_eq!(times.sum_ns, duration, "{}", what("durations"));
+        let responses: u128 = sum(|user| user.answered_ns);
+        assert_eq!(answered.sum_ns, responses, "{}", what("without pauses"));
+        ended += counts.outcomes.ok;
+    }
+    ended
+}
+
+/// Two scenarios of three and two steps, with pauses that fit a window of 100 ms. The first and the
+/// last step of each are certain.
+fn random_scenarios(random: &mut Random) -> Scenarios {
+    let mut think = || random.between(0, 3) * MS / 2;
+    let mut middle = step("b", think());
+    let scenarios = vec![
+        scenario("one", 1, vec![step("a", think()), middle.clone(), step("c", think())]),
+        scenario("two", 2, vec![step("x", think()), step("y", think())]),
+    ];
+    middle.repeat = random.between(1, 3) as u16;
+    middle.chance = [1.0, 0.5][random.between(0, 1) as usize];
+    let mut scenarios = numbered(scenarios);
+    scenarios.all[0].steps[1] = ScenarioStep { row: 1, ..middle };
+    scenarios
+}
+
+/// Random worlds with all kinds of faults.
+#[test]
+fn durations_are_steps_and_pauses_in_wild_worlds() {
+    let from = setting("WEIR_SIM_FROM", 0);
+    let seeds = setting("WEIR_SIM_SEEDS", 300);
+    let mut ended = 0;
+    for seed in from..from + seeds {
+        let mut random = Random::new(Seed(seed), 206);
+        let (plan, number, stop_at) = random_plan(&mut random);
+        let plan = plan.with_load(|load| load.pipeline = 1);
+        let users = plan.load.connections.most();
+        let mut job = job_of(&plan, random_scenarios(&mut random), users);
+        let journal = Journal::default();
+        job.observers.push(journal.factory());
+        let run = run_job(World::wild(Seed(seed), SPAN_NS), &job, number, stop_at, None);
+        ended += check_users(&run, &job, &journal, seed);
+        document(&job.plan, run.measured);
+    }
+    assert!(ended >= seeds, "{ended} users who ended in {seeds} runs say nothing");
+}
+
+#[test]
+fn arrivals_of_an_open_loop_are_exact() {
+    let scenarios = numbered(vec![scenario("s", 1, vec![step("a", 10 * MS), step("b", 0)])]);
+    let job = job_of(&open(200, 1, 20), scenarios, 20);
+    let run = run_job(serving(MS), &job, 0, Nanos::MAX, None);
+    let names = &run.measured.names;
+    assert_eq!((names[0].planned, names[2].planned), (200, 200));
+    check_all("send lag", &run.measured.send_lag.ok, run.measured.results.planned, 0);
+    check_all("duration", &names[2].response_time.ok, 200, 12 * MS);
+    check_all("without pauses", &names[2].service_time.ok, 200, 2 * MS);
+    // The second steps of the last two users are due after the window, and two further users arrive
+    // before these have ended.
+    assert_eq!((names[1].planned, run.measured.sent.tail), (198, 4));
+    document(&job.plan, run.measured);
+}
+
+/// All users who were due while the server stood still have it in their durations, also those for
+/// whom no seat was free.
+#[test]
+fn a_stall_is_in_the_durations_of_all_who_were_due() {
+    let stall_ns = 300 * MS;
+    let from = Nanos(5_002_000 + 400 * MS);
+    let server = Server { stalls: vec![Pause::new(from, stall_ns)], ..serving(MS).server };
+    let world = World { server, ..serving(MS) };
+    let scenarios = numbered(vec![scenario("s", 1, vec![step("a", 10 * MS), step("b", 0)])]);
+    let job = job_of(&open(100, 1, 4), scenarios, 4);
+    let run = run_job(world, &job, 0, Nanos::MAX, None);
+    let durations = &run.measured.names[2].response_time.ok;
+    assert_eq!(durations.count(), 100);
+    // Users are due every 10 ms; 30 of them during the stall.
+    let slow: u64 = durations
+        .buckets()
+        .filter(|(bucket, _)| weir_result::histogram::lowest_in(*bucket) > 13 * MS)
+        .map(|(_, count)| count)
+        .sum();
+    assert!((30..=60).contains(&slow), "{slow}");
+    assert!(durations.exact().max_ns >= stall_ns, "{:?}", durations.exact());
+    document(&job.plan, run.measured);
+}
+
+/// In a closed loop a user begins again when it has ended and thought.
+#[test]
+fn users_of_a_closed_loop_begin_again() {
+    let scenarios = numbered(vec![scenario("s", 1, vec![step("a", 9 * MS), step("b", 9 * MS)])]);
+    let job = job_of(&closed(5), scenarios, 5);
+    let run = run_job(serving(MS), &job, 0, Nanos::MAX, None);
+    let users = &run.measured.names[2];
+    // A round takes 20 ms.
+    assert_eq!(users.planned, 250);
+    check_all("duration", &users.response_time.ok, users.outcomes.ok, 11 * MS);
+    document(&job.plan, run.measured);
+    let plan = closed(5).with_load(|load| {
+        load.duration_ns = None;
+        load.requests = Some(123);
+    });
+    let scenarios = numbered(vec![scenario("s", 1, vec![step("a", 9 * MS), step("b", MS)])]);
+    let job = job_of(&plan, scenarios, 5);
+    let run = run_job(serving(MS), &job, 0, Nanos::MAX, None);
+    let counts = |name: usize| run.measured.names[name].outcomes.ok;
+    assert_eq!((counts(0), counts(1), counts(2)), (123, 123, 123));
+    document(&job.plan, run.measured);
+}
+
+/// Returns the users who failed.
+pub(crate) fn failed(users: &ResultCounts) -> u64 {
+    let outcomes = &users.outcomes;
+    outcomes.bad_response + outcomes.transport_error + outcomes.timed_out
+}
+
+/// A user whose connection is lost between two steps goes on with the next one.
+#[test]
+fn users_survive_connections_that_close_in_between() {
+    let steps = vec![step("a", 20 * MS), step("b", 0)];
+    let mut world = serving(MS);
+    world.server.idle_close_ns = Some(12 * MS);
+    let job = job_of(&closed(2), numbered(vec![scenario("s", 1, steps)]), 2);
+    let run = run_job(world, &job, 0, Nanos::MAX, None);
+    let users = &run.measured.names[2];
+    assert!(users.outcomes.ok > 80, "{:?}", users.outcomes);
+    assert_eq!(failed(users), 0, "{:?}", users.outcomes);
+    assert!(run.measured.connections.connects > 40);
+    document(&job.plan, run.measured);
+}
