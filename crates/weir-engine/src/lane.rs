@@ -10,6 +10,7 @@
 mod http1;
 mod http1_slots;
 mod http1_unsent;
+mod returned;
 mod streams;
 
 use std::fmt::Debug;

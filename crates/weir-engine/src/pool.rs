@@ -103,6 +103,12 @@ impl ConnectionPool {
         self.recorder().unresolved() == 0 && users.is_none_or(|users| !users.has_unresolved())
     }
 
+    /// True if the step of a user is due.
+    #[inline]
+    pub(crate) fn has_due_user(&self, now: Nanos) -> bool {
+        self.ledger.users().is_some_and(|users| users.next_due() <= now)
+    }
+
     /// Notes that `conn` can take requests, after it could take none.
     #[inline]
     pub(crate) fn gained_room(&mut self, conn: ConnId) {

@@ -58,7 +58,7 @@ pub(crate) struct Users {
     steps: Vec<StepCounts>,
 }
 
-/// What a response to a user's step lacks.
+/// A lack in the response to a user's step.
 #[derive(Clone, Debug)]
 pub(crate) struct UserMiss {
     pub(crate) kind: MissKind,

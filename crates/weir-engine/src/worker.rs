@@ -442,7 +442,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         }
         let is_full = self.slots.sheds(self.pool.connections.in_flight());
         let is_due = self.slots.is_due(&self.pool.timeline, now);
-        if ((is_full || self.is_ready()) && is_due) || self.has_due_user(now) {
+        if ((is_full || self.is_ready()) && is_due) || self.pool.has_due_user(now) {
             self.dispatch(now);
             self.backend.submit();
         }

@@ -12,7 +12,7 @@ use crate::streams;
 /// The results of one scope.
 #[derive(Clone, Debug)]
 pub(crate) struct ScopeResults<'d> {
-    /// Kind of the scope, as labels and tags name it: `name` or `stage`.
+    /// Kind of the scope, as labels and tags name it: `name`, `scenario` or `stage`.
     pub(crate) tag: &'static str,
     /// The name, or the number of the stage from 1.
     pub(crate) value: Cow<'d, str>,
@@ -23,7 +23,11 @@ pub(crate) struct ScopeResults<'d> {
 pub(crate) fn names(document: &Document) -> Vec<ScopeResults<'_>> {
     let names = document.names.iter();
     names
-        .map(|of| ScopeResults { tag: "name", value: (&of.name).into(), results: &of.results })
+        .map(|of| ScopeResults {
+            tag: if of.is_of_users() { "scenario" } else { "name" },
+            value: (&of.name).into(),
+            results: &of.results,
+        })
         .collect()
 }
 

@@ -27,6 +27,7 @@ mod stages;
 mod throughput;
 mod tls;
 mod usage;
+mod users;
 mod verdict;
 
 mod block;

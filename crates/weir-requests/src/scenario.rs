@@ -40,10 +40,12 @@ mod cookies;
 mod draws;
 mod plan;
 mod think;
+mod turn;
 
 pub use capture::{CaptureRule, ValueSource};
 pub use cookies::{CookieJar, CookieOrigin};
 pub use draws::UserDraws;
 pub use file::ScenarioFile;
-pub use plan::{Scenario, ScenarioStep, Scenarios, StepCondition, StepTurn};
+pub use plan::{Scenario, ScenarioStep, Scenarios, StepCondition};
 pub use think::ThinkTime;
+pub use turn::StepTurn;

@@ -119,8 +119,8 @@ impl RequestList {
         self.with_slices.iter().filter(|name| **name < names).count()
     }
 
-    /// Returns the index of the row, or of the scenario, whose turn it is; `None` behind the end of a list that is sent
-    /// once.
+    /// Returns the index of the row, or of the scenario, whose turn it is; `None` behind the end of
+    /// a list that is sent once.
     #[inline]
     pub(crate) fn row_at(&self, turn: ListTurn) -> Option<u64> {
         match turn {

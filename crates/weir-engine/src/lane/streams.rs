@@ -11,6 +11,7 @@ use weir_http::{
 use weir_io::{Backend, ConnId, Nanos};
 use weir_result::ErrorKind;
 
+use super::returned::Returned;
 use super::{After, Lane, StringRoom, meets, response_of};
 use crate::connections::{Connections, Refill, ScriptEvent, SocketState};
 use crate::exchange::{Exchange, ExchangePlace, KernelTimes, Outcome, Response, take_oldest};
@@ -64,19 +65,6 @@ struct StreamState {
     /// Times that the peer has returned the request so far.
     returns: u8,
     request: Arc<Request>,
-}
-
-/// A request that the peer returned. It goes back to its slot with its intended time.
-#[derive(Debug)]
-struct Returned {
-    /// Connection that it was returned on.
-    conn: ConnId,
-    exchange: Exchange,
-    request: Arc<Request>,
-    returned_at: Nanos,
-    returns: u8,
-    /// Its user, if it is a step.
-    user: Option<u32>,
 }
 
 impl Lane for StreamLane {

@@ -13,7 +13,7 @@ use super::connection_counts::ConnectionCounts;
 use super::judge::Judge;
 use super::messages::{MessageRecorder, TimedMessage};
 use super::observers::Observers;
-use super::recorder::{PlanFacts, Recorder};
+use super::recorder::{LaterSteps, PlanFacts, Recorder};
 use super::stamps::Stamping;
 use crate::exchange::{
     Completion, Exchange, ExchangePlace, KernelTimes, NeverSent, Outcome, SlotPhase, oldest_sent_at,
@@ -112,8 +112,9 @@ impl Ledger {
         self.success.accepts(status)
     }
 
-    /// True if the response to `exchanges` identical exchanges, one of them at `place`, that ended at
-    /// `at` meets the expectations, has the values to capture, and its stream did not fail; else the kind of what was missed is counted.
+    /// True if the response at `at` to `exchanges` identical exchanges, one of them at `place`, has
+    /// what is expected and captured, and its stream did not fail; else the kind of the miss is
+    /// counted.
     #[inline(never)]
     pub(crate) fn meets(
         &mut self,
@@ -296,10 +297,10 @@ impl Ledger {
     ) -> Measurements {
         let Ledger { judge, mut recorder, connections, messages, mut observers, users, .. } = self;
         let end = Nanos(phases.drained_ns);
-        users.into_iter().for_each(|users| recorder.end_users(*users, &facts.timeline, end));
+        users.into_iter().for_each(|users| end_users(*users, &mut recorder, &facts.timeline, end));
         recorder.slices.measures_messages = messages.is_some();
         let missed = recorder.take_missed();
-        let due = recorder.due_steps();
+        let due = recorder.later.due.clone();
         let mut measurements = recorder.finish(unsent, facts, phases, live);
         measurements.results.missed = missed;
         judge.into_iter().for_each(|judge| judge.finish(&mut measurements));
@@ -381,4 +382,15 @@ impl Ledger {
             self.recorder.user_ended(timeline, &end);
         }
     }
+}
+
+/// Counts the users that are left at `end`, the end of the run, and the steps of all.
+fn end_users(mut users: Users, recorder: &mut Recorder, timeline: &Timeline, end: Nanos) {
+    let mut due = Vec::new();
+    for (ended, step) in users.finish(timeline, end) {
+        recorder.user_ended(timeline, &ended);
+        due.extend(step);
+    }
+    let (counts, sent) = users.into_counts();
+    recorder.later = LaterSteps { sent, due, counts };
 }

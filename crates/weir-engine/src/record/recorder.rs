@@ -9,6 +9,7 @@ mod departures;
 mod failures;
 mod finish;
 mod lags_by_stage;
+mod later_steps;
 mod occupancy;
 mod plan_facts;
 mod punctuality;
@@ -31,6 +32,7 @@ use crate::time::{Timeline, WarmupDetector};
 use by_name::ByName;
 use catch_up::CatchUp;
 use failures::count_failure;
+pub(super) use later_steps::LaterSteps;
 use occupancy::{Integral, OccupancyCount};
 pub(crate) use plan_facts::PlanFacts;
 use punctuality::Punctuality;
@@ -39,7 +41,6 @@ use series::Series;
 use slices::Slices;
 pub(super) use slot_shares::SlotShares;
 use times::Times;
-use user_ends::LaterSteps;
 
 /// Status codes counted one by one; HTTP has only three-digit codes.
 const STATUS_CODES: usize = 1000;
@@ -68,8 +69,8 @@ pub(crate) struct Recorder {
     sampler: Option<Sampler>,
     /// Tallies by name, if there is a list.
     names: Option<ByName>,
-    /// Later steps of users, if there are scenarios.
-    later: LaterSteps,
+    /// Later steps of users, if there are scenarios; filled in at the end.
+    pub(super) later: LaterSteps,
 }
 
 /// Counters over the whole run.

@@ -246,8 +246,8 @@ impl<R: RequestForm> Listed<R> {
     }
 }
 
-/// Completes a batch whose bytes were rendered: the length of its only request, and its fields if it
-/// is sent as those.
+/// Completes a batch whose bytes were rendered: the length of its only request, and its fields if
+/// it is sent as those.
 fn complete(
     batch: &mut Batch,
     scheme: Option<&'static str>,

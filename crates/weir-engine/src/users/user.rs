@@ -33,7 +33,7 @@ pub(crate) struct User {
     pub(crate) jar: CookieJar,
 }
 
-/// What a user does.
+/// State of a seat and its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UserState {
     /// The seat is free.

@@ -7,20 +7,15 @@ use weir_io::{Backend, Nanos};
 use super::Worker;
 use super::state::SEND_BATCH;
 use crate::lane::Lane;
-use crate::requests::{RequestForm, Slots};
+use crate::pool::ConnectionPool;
+use crate::requests::{RequestForm, RequestSource, SlotSource, Slots};
 use crate::users::UserStep;
 
 impl<B: Backend, L: Lane> Worker<'_, B, L> {
     /// True if a planned slot is due, or the step of a user.
     #[inline]
     pub(super) fn has_due(&self, now: Nanos) -> bool {
-        self.slots.has_due(&self.pool.timeline, now) || self.has_due_user(now)
-    }
-
-    /// True if the step of a user is due.
-    #[inline]
-    pub(super) fn has_due_user(&self, now: Nanos) -> bool {
-        self.pool.ledger.users().is_some_and(|users| users.next_due() <= now)
+        self.slots.has_due(&self.pool.timeline, now) || self.pool.has_due_user(now)
     }
 
     /// Dispatches the steps of users that are due, and begins users for the slots that are due, as
@@ -31,56 +26,13 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
             if self.dispatch_returned(now) {
                 continue;
             }
-            let Some((step, slots)) = self.next_step(now) else { return false };
+            let next = next_step(&mut self.slots, &mut self.source, &mut self.pool, now);
+            let Some((step, slots)) = next else { return false };
             if !self.dispatch_step(&step, slots, now) {
                 return false;
             }
         }
         true
-    }
-
-    /// Returns the next step to take, in the order of due times: a later one of a user, or the
-    /// first of one who begins.
-    fn next_step(&mut self, now: Nanos) -> Option<(UserStep, Slots)> {
-        let arrives_at = self.slots.next_at(&self.pool.timeline).unwrap_or(Nanos::MAX);
-        let is_later_first = self.pool.ledger.users()?.next_due() <= arrives_at;
-        if is_later_first && let Some(step) = self.later_step(now) {
-            return Some(step);
-        }
-        self.first_step(now).or_else(|| self.later_step(now))
-    }
-
-    /// Returns the next step that is due of a user who has begun.
-    fn later_step(&mut self, now: Nanos) -> Option<(UserStep, Slots)> {
-        let connections = &self.pool.connections;
-        let step = self.pool.ledger.users_mut()?.take_due(now, connections)?;
-        let name = self.source.listed()?.name_of(step.row);
-        let slots = Slots {
-            intended_at: step.due_at,
-            phase: self.pool.timeline.phase(step.due_at),
-            count: 1,
-            tag: name,
-            row: step.row,
-        };
-        Some((step, slots))
-    }
-
-    /// Begins a user for the next slot, if it is due and there is a seat. Returns the first step.
-    fn first_step(&mut self, now: Nanos) -> Option<(UserStep, Slots)> {
-        let pool = &mut self.pool;
-        let conn = pool.ledger.users_mut()?.next_seat(&pool.connections)?;
-        let timeline = pool.timeline;
-        if !self.slots.admits(&timeline, now, pool.connections.in_flight()) {
-            return None;
-        }
-        let turn = self.slots.next_turn();
-        let listed = self.source.listed_mut()?;
-        let scenario = listed.scenario_at(turn)?;
-        let slots = self.slots.take_listed(&timeline, now, 0, 0);
-        let users = pool.ledger.users_mut()?;
-        let step = users.begin(conn, scenario, turn, slots.intended_at, slots.phase);
-        let tag = listed.name_of(step.row);
-        Some((step, Slots { tag, row: step.row, ..slots }))
     }
 
     /// Dispatches a step. Returns false if its request cannot be made, which stops the run.
@@ -120,4 +72,59 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         action.into_iter().for_each(|action| self.act(conn, action));
         true
     }
+}
+
+/// Returns the next step to take, in the order of due times: a later one of a user, or the first of
+/// one who begins.
+fn next_step<R: RequestForm>(
+    slots: &mut SlotSource,
+    source: &mut RequestSource<'_, R>,
+    pool: &mut ConnectionPool,
+    now: Nanos,
+) -> Option<(UserStep, Slots)> {
+    let arrives_at = slots.next_at(&pool.timeline).unwrap_or(Nanos::MAX);
+    let is_later_first = pool.ledger.users()?.next_due() <= arrives_at;
+    if is_later_first && let Some(step) = later_step(source, pool, now) {
+        return Some(step);
+    }
+    first_step(slots, source, pool, now).or_else(|| later_step(source, pool, now))
+}
+
+/// Returns the next step that is due of a user who has begun.
+fn later_step<R: RequestForm>(
+    source: &RequestSource<'_, R>,
+    pool: &mut ConnectionPool,
+    now: Nanos,
+) -> Option<(UserStep, Slots)> {
+    let step = pool.ledger.users_mut()?.take_due(now, &pool.connections)?;
+    let slots = Slots {
+        intended_at: step.due_at,
+        phase: pool.timeline.phase(step.due_at),
+        count: 1,
+        tag: source.listed()?.name_of(step.row),
+        row: step.row,
+    };
+    Some((step, slots))
+}
+
+/// Begins a user for the next slot, if it is due and there is a seat. Returns the first step.
+fn first_step<R: RequestForm>(
+    slots: &mut SlotSource,
+    source: &mut RequestSource<'_, R>,
+    pool: &mut ConnectionPool,
+    now: Nanos,
+) -> Option<(UserStep, Slots)> {
+    let conn = pool.ledger.users_mut()?.next_seat(&pool.connections)?;
+    let timeline = pool.timeline;
+    if !slots.admits(&timeline, now, pool.connections.in_flight()) {
+        return None;
+    }
+    let turn = slots.next_turn();
+    let listed = source.listed_mut()?;
+    let scenario = listed.scenario_at(turn)?;
+    let slot = slots.take_listed(&timeline, now, 0, 0);
+    let users = pool.ledger.users_mut()?;
+    let step = users.begin(conn, scenario, turn, slot.intended_at, slot.phase);
+    let tag = listed.name_of(step.row);
+    Some((step, Slots { tag, row: step.row, ..slot }))
 }

@@ -84,6 +84,7 @@ fn load_with(plan: &Plan, allowed: Option<u64>) -> Vec<Fact> {
         Some(DueTimes::Log(log)) => Fact::text(log.in_words()),
         Some(DueTimes::Curve { arrivals, .. }) => {
             let rate = open_loop(&plan.load);
+            let rate = if plan.users().is_some() { rate.then(" of users") } else { rate };
             match arrivals {
                 Arrivals::Uniform => rate.then(" uniform"),
                 Arrivals::Poisson { seed } => rate.then(&format!(" poisson, seed {seed}")),
@@ -115,7 +116,8 @@ fn load_with(plan: &Plan, allowed: Option<u64>) -> Vec<Fact> {
     // A replayed log is named above, with its requests and its length.
     let is_list = plan.load.log().is_none();
     facts.extend(plan.list.as_ref().filter(|_| is_list).map(list));
-    facts.extend(plan.expect.as_ref().map(expectations));
+    let expect = plan.expect.as_ref().filter(|expect| !expect.all.is_empty() || expect.rows > 0);
+    facts.extend(expect.map(expectations));
     facts.extend(is_list.then(|| extent(plan)));
     facts
 }
@@ -149,19 +151,29 @@ fn open_loop(load: &Load) -> Fact {
 
 /// Number of connections, and of the requests in flight on each.
 fn connections(plan: &Plan, allowed: Option<u64>) -> Fact {
-    let counted = Fact::counted(plan.load.connections.count().into(), "connection");
+    let streams = plan.http.and_then(HttpPlan::streams).unwrap_or(1);
+    let users = plan.users().filter(|_| streams == 1);
+    let noun = if users.is_some() { "user" } else { "connection" };
+    let counted = Fact::counted(plan.load.connections.count().into(), noun);
     let connections = match &plan.load.connections {
         ConnectionLoad::Fixed(_) => counted,
         ConnectionLoad::Stages(_) => Fact::text(format!("up to {}", counted.text)),
         ConnectionLoad::Growing { first, most } => {
             let [first, most] = [*first, *most].map(|number| units::count(number.into()));
-            Fact::text(format!("{first} to {most} connections"))
+            Fact::text(format!("{first} to {most} {noun}s"))
         }
     };
     match plan.http {
         Some(HttpPlan::Http2(http2)) => {
             let streams = Fact::counted(http2.streams.into(), "stream").text;
             let allowed = allowed.map(|allowed| format!("{allowed} of "));
+            if let Some(users) = plan.users() {
+                let users = Fact::counted(users.at_a_time.into(), "user").text;
+                return match http2.streams {
+                    1 => connections,
+                    _ => Fact::text(format!("{users} on {} × {streams}", connections.text)),
+                };
+            }
             connections.then(&format!(" × {}{streams}", allowed.unwrap_or_default()))
         }
         Some(HttpPlan::WebSocket(websocket)) if websocket.in_flight > 1 => {
@@ -171,8 +183,12 @@ fn connections(plan: &Plan, allowed: Option<u64>) -> Fact {
     }
 }
 
-/// The list of requests.
+/// The list of requests, or the scenarios of users.
 fn list(list: &ListPlan) -> Fact {
+    if let Some(users) = &list.users {
+        let scenarios = Fact::counted(users.scenarios.len() as u64, "scenario");
+        return scenarios.then(" of ").then(&Fact::counted(list.rows, "step").text);
+    }
     let order = match list.order {
         ListOrder::Sequential => " in order".to_owned(),
         ListOrder::Random { seed } => format!(" at random, seed {seed}"),
@@ -208,7 +224,8 @@ fn parts(document: &Document) -> Option<Fact> {
 
 /// The planned end of the run, and the warm-up before it.
 fn extent(plan: &Plan) -> Fact {
-    let requests = plan.load.requests.map(|requests| Fact::counted(requests, "request"));
+    let noun = if plan.users().is_some() { "user" } else { "request" };
+    let requests = plan.load.requests.map(|requests| Fact::counted(requests, noun));
     let duration = plan.load.length_ns().map(|ns| Fact::text(units::plain_duration(ns)));
     let extent = match (requests, duration) {
         (Some(requests), Some(duration)) => requests.then(&format!(" or {}", duration.text)),

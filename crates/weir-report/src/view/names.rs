@@ -22,22 +22,29 @@ pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) 
     if document.names.is_empty() {
         return None;
     }
+    let has_users = document.plan.users().is_some();
     let shown = shown(document, detail.verbose);
     let unit = scopes::unit(shown.iter().map(|name| &name.results));
     let rows = shown.iter().map(|name| row(document, name, unit));
     let has_open = document.results.open_streams() > 0;
     let columns = ["requests", "failed"].into_iter().chain(has_open.then_some("open"));
     let columns = columns.chain(["requests/s"]).chain(COLUMNS.map(|(title, _)| title));
-    let mut table = Table::new(TableKind::Names, "Requests by name", columns, rows);
+    let title = if has_users { "Requests by step" } else { "Requests by name" };
+    let mut table = Table::new(TableKind::Names, title, columns, rows);
     table.caption = format!("({})", document.headline_time().0);
     table.legend = legend(document, &shown);
     table.legend.retain(|note| !is_explained(note, explained));
     Some(Block::Table(table))
 }
 
+/// Returns the names of requests.
+fn of_requests(document: &Document) -> impl Iterator<Item = &NameSection> {
+    document.names.iter().filter(|name| !name.is_of_users())
+}
+
 /// Returns the names to show, in the order of the list.
 fn shown(document: &Document, verbose: bool) -> Vec<&NameSection> {
-    let names: Vec<&NameSection> = document.names.iter().collect();
+    let names: Vec<&NameSection> = of_requests(document).collect();
     if verbose || names.len() <= SHOWN_MAX {
         return names;
     }
@@ -91,8 +98,7 @@ fn legend(document: &Document, shown: &[&NameSection]) -> Vec<String> {
 
 /// Counts the names that the table leaves out, and those of them with failures.
 fn left_out(document: &Document, shown: usize) -> Option<String> {
-    let names = &document.names;
-    let more = names.len().checked_sub(shown).filter(|more| *more > 0)?;
+    let more = of_requests(document).count().checked_sub(shown).filter(|more| *more > 0)?;
     let half = SHOWN_MAX / 2;
     Some(format!(
         "{half} names with the most requests, {half} others with the greatest p99; {VERBOSE} \

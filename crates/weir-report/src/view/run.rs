@@ -4,7 +4,7 @@ use weir_result::Document;
 
 use super::{
     Block, Detail, Report, Section, agents, course, details, head, highlights, histogram, messages,
-    names, percentiles, plots, spectrum, stages, throughput, verdict,
+    names, percentiles, plots, spectrum, stages, throughput, users, verdict,
 };
 
 impl Report {
@@ -26,6 +26,8 @@ impl Report {
         results.extend(messages);
         let stages = stages::blocks(document, detail, &results);
         results.extend(stages);
+        let users = users::blocks(document, &results);
+        results.extend(users);
         let names = names::blocks(document, detail, &results);
         results.extend(names);
         results.extend(agents::blocks(document, detail));

@@ -39,8 +39,8 @@ pub enum TextForm {
     Json,
     /// Values are urlencoded.
     Encoded,
-    /// Captured values are percent-encoded where they cannot stand in a URL; those of columns, which
-    /// are checked before the load, stay as they are.
+    /// Captured values are percent-encoded where they cannot stand in a URL; those of columns,
+    /// which are checked before the load, stay as they are.
     Target,
 }
 
@@ -117,8 +117,8 @@ fn json_escaped(value: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(quoted.as_bytes()[1..quoted.len() - 1].to_vec())
 }
 
-/// Returns a value with the bytes percent-encoded that no URL has (RFC 3986 §2). Percent signs stay:
-/// it may be encoded already.
+/// Returns a value with the bytes percent-encoded that no URL has (RFC 3986 §2). Percent signs
+/// stay: it may be encoded already.
 fn target_encoded(value: &[u8]) -> Cow<'_, [u8]> {
     let can_stand = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}#".contains(&byte);
     if value.iter().all(|byte| can_stand(*byte)) {
@@ -190,7 +190,8 @@ impl TemplateField {
             ("csv", column) => {
                 let Some(table) = sources.table else {
                     return Err(format!(
-                        "{{{{{whole}}}}}: there are no rows to take it from; give a CSV file by {ROWS}"
+                        "{{{{{whole}}}}}: there are no rows to take it from; give a CSV file by \
+                         {ROWS}"
                     ));
                 };
                 table.column(column).map(|column| TemplateField::Column(column, form)).ok_or_else(
@@ -201,8 +202,8 @@ impl TemplateField {
                 )
             }
             _ => Err(format!(
-                "{{{{{whole}}}}} is no field: there are seq, rand:A:B, uuid, csv:COLUMN, env:NAME and \
-             file:PATH; a single {{ is literal"
+                "{{{{{whole}}}}} is no field: there are seq, rand:A:B, uuid, csv:COLUMN, \
+                 env:NAME, file:PATH and in scenarios user.NAME; a single {{ is literal"
             )),
         }
     }

@@ -169,8 +169,8 @@ impl<'a> ParsedCookie<'a> {
         Some(cookie)
     }
 
-    /// Returns the time from which the cookie is not sent, set at `now_ns`; of one that is to be
-    /// removed, a time that is over.
+    /// Returns the time from which the cookie is not sent, set at `now_ns`; of one that it
+    /// removes, a time that is over.
     fn expires_at_ns(&self, now_ns: u64) -> u64 {
         let after =
             |seconds: u64, from_ns: u64| from_ns.saturating_add(seconds.saturating_mul(SECOND_NS));

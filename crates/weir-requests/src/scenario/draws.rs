@@ -12,7 +12,7 @@ pub struct UserDraws {
     pub user: u64,
 }
 
-/// What a number decides: two decisions about one turn are independent.
+/// A decision about a turn. Two of them are independent.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Decision {
     Chance = 1,

@@ -302,9 +302,9 @@ impl KnownValues {
     ) -> Result<(), String> {
         for name in row_texts(row).flat_map(user_fields) {
             let number = values.iter().position(|known| known == name);
-            let is_asked = when.is_some_and(|when| Some(when.value) == number);
+            let is_required = when.is_some_and(|when| Some(when.value) == number);
             match number {
-                Some(number) if is_asked || self.certain.contains(&number) => {}
+                Some(number) if is_required || self.certain.contains(&number) => {}
                 Some(number) if self.possible.contains(&number) => {
                     return Err(format!(
                         "{USER_FIELD}{name}}}}}: the step that captures it has a chance or a \

@@ -3,7 +3,7 @@
 use weir_http::Interest;
 
 use crate::scenario::draws::{Decision, UserDraws, share};
-use crate::scenario::{CaptureRule, ThinkTime};
+use crate::scenario::{CaptureRule, StepTurn, ThinkTime};
 
 /// The scenarios of a run.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct Scenarios {
     pub values: Vec<String>,
 }
 
-/// What one kind of user does.
+/// The steps of one kind of user.
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
     /// Name.
@@ -51,15 +51,6 @@ pub struct StepCondition {
     pub value: usize,
     /// Text that it has to equal; `None` for any.
     pub equals: Option<String>,
-}
-
-/// A turn of a user: a step, and the number of times that it was taken before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StepTurn {
-    /// Index of the step in its scenario.
-    pub step: u16,
-    /// Number of turns at this step before.
-    pub visit: u16,
 }
 
 impl Scenarios {

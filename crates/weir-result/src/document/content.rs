@@ -126,8 +126,8 @@ impl Document {
         self.results.time(name).or_else(|| self.latency.named(name))
     }
 
-    /// Returns the time that a report shows first, with its name: from the due times on, or from the
-    /// sends if requests have none.
+    /// Returns the time that a report shows first, with its name: from the due times on, or from
+    /// the sends if requests have none.
     pub fn headline_time(&self) -> (&'static str, &Metric) {
         match self.plan.has_due_times() {
             true => ("response time", &self.results.response_time),

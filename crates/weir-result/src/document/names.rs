@@ -14,9 +14,8 @@ use crate::plan::{ListPlan, Plan};
 pub struct NameSection {
     /// Name.
     pub name: String,
-    /// Their results; of a scenario those of its users, whose response time is the time from the due
-    /// time of the first step to the end of the last, and whose service time is that without the
-    /// pauses.
+    /// Their results; of a scenario those of its users, whose response time goes from the due time
+    /// of the first step to the end of the last, and whose service time leaves out the pauses.
     pub results: Results,
     /// Steps of the scenario; absent if the name is of requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -34,6 +33,11 @@ pub struct StepSection {
 }
 
 impl NameSection {
+    /// True if it is the name of a scenario, and its results are those of users.
+    pub fn is_of_users(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
     /// Returns the sections of a run's names; none without a list. `kinds` are those of each name,
     /// and `span` is that of the run.
     pub(super) fn all(
@@ -50,8 +54,9 @@ impl NameSection {
         let sections = names.map(|(index, (counts, kinds))| {
             let slices = place(index).map(|place| shares(&measured.slices, place));
             let slices = slices.unwrap_or_default();
-            let results = Results::of(counts, kinds, &slices, span);
             let steps = steps_of(list, index, &measured.steps);
+            let in_progress = if steps.is_empty() { 0 } else { counts.outcomes.in_flight_at_end };
+            let results = Results { in_progress, ..Results::of(counts, kinds, &slices, span) };
             NameSection { name: name_of(index), results, steps }
         });
         sections.collect()

@@ -11,6 +11,7 @@ use super::latency::Metric;
 use super::messages::ScopeMessages;
 use super::rates::per_second;
 use super::scope_span::ScopeSpan;
+use crate::absent::is_default;
 use crate::counters::{ByOutcome, MessageShare, Outcomes, ResultCounts, Slice};
 use weir_stats::histogram::Histogram;
 
@@ -31,6 +32,10 @@ pub struct Results {
     pub planned: u64,
     /// Their outcomes.
     pub outcomes: Outcomes,
+    /// Of `in_flight_at_end`: users who were in progress at the end of the run, which is no
+    /// failure; absent for requests.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub in_progress: u64,
     /// Of `ok` and `bad_response`: responses by status code; absent if they were not counted by
     /// scope.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -102,6 +107,7 @@ impl Results {
         Results {
             planned: counts.planned,
             outcomes: counts.outcomes,
+            in_progress: 0,
             status: counts.status.clone(),
             grpc_status: counts.grpc_status.clone(),
             errors: kinds.errors.clone(),
@@ -180,9 +186,11 @@ impl Results {
     }
 
     /// Number of requests that did not fail: `ok` without those that are
-    /// [unended](Results::unended_streams), or [open](Results::open_streams) at the end.
+    /// [unended](Results::unended_streams), or [open](Results::open_streams) at the end; and users
+    /// in progress then.
     pub fn not_failed(&self) -> u64 {
-        let good = self.outcomes.ok.saturating_add(self.open_streams());
+        let open = self.open_streams().saturating_add(self.in_progress);
+        let good = self.outcomes.ok.saturating_add(open);
         good.saturating_sub(self.unended_streams())
     }
 

@@ -2,15 +2,16 @@
 
 mod long;
 mod preview;
+mod reading;
 mod replay;
 mod request;
 mod rows;
 mod stream;
 mod templates;
 mod users;
+mod weights;
 
 use std::collections::BTreeMap;
-use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,41 +21,32 @@ use weir_http::{Prepared, is_safe_method};
 use weir_requests::list::{
     Group, ListFormat, NAMES_MAX, Names, Order, RecordedRequest, Row, RowIndex, Sequence, TableRows,
 };
-use weir_requests::scenario::{ScenarioFile, Scenarios};
-use weir_result::document::{Input, InputRole};
+use weir_requests::scenario::Scenarios;
+use weir_result::document::Input;
 use weir_result::{ListOrder, ListPlan, Note};
-use weir_text::setting::{GROUP, LIST, LIST_FORMAT, LIST_ORDER, PART, ROWS, SCENARIO};
-use weir_text::{brief, similar};
+use weir_text::brief;
+use weir_text::setting::{GROUP, LIST_ORDER, PART, ROWS};
 
 use crate::access::MachineAccess;
-use crate::digest::sha256;
-use crate::input::{SETTINGS_MAX_BYTES, WHOLE_MAX_BYTES, open_input};
 use crate::prepare::body::REQUEST_MAX_BYTES;
 use crate::prepare::expect::{ExpectationParser, PreparedChecks};
 use crate::prepare::grpc::GrpcCalls;
-use crate::prepare::planned::Planned;
 use crate::prepare::redaction::Redaction;
 use crate::spec::url::Url;
-use crate::spec::{BodySpec, InputFile, ListSource, ListSpec, ReplaySpec, RunSpec};
-use long::{Indexed, LongList, RowPreparer};
+use crate::spec::{ListSpec, RunSpec};
+use long::{LongList, RowPreparer};
 pub(crate) use preview::first_lines;
+use replay::RecordedRows;
 pub(crate) use replay::Replay;
-use replay::{RecordedRows, ReplayedLog};
 use request::{Common, RowPlace, RowRequest};
-use rows::{reader, rows};
 pub(crate) use stream::StreamFacts;
-use stream::{StreamInput, UnreadRows};
+use stream::UnreadRows;
 use templates::Templates;
 pub(crate) use users::on_streams;
-
-/// Greatest number of rows that are prepared before the load.
-const ROWS_MAX: usize = 4_096;
-
-/// Greatest number of names with slices, and so with intervals.
-const WITH_INTERVALS_MAX: usize = 16;
+use weights::{WITH_INTERVALS_MAX, heaviest};
 
 /// The rows of a list, read and not yet prepared.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct List {
     /// All rows, or the first of a long list.
     pub(crate) rows: Vec<Row>,
@@ -108,188 +100,6 @@ pub(crate) struct PreparedList {
 }
 
 impl List {
-    /// Reads the list of a specification; a log and a single request with fields are one too.
-    /// `None` if there is none.
-    ///
-    /// # Errors
-    /// When it cannot be read, or a row is no request; the message has the line.
-    pub(crate) fn of(spec: &RunSpec, access: &MachineAccess) -> Result<Planned<Option<List>>> {
-        let Some(list) = List::read_of(spec)? else { return Ok(Planned::of(None)) };
-        let secrets = Redaction::of(spec).secrets_of_rows(&list.rows);
-        let list = List { access: access.clone(), ..list };
-        Ok(Planned { secrets, ..Planned::of(Some(list)) })
-    }
-
-    /// Reads it, with full access.
-    fn read_of(spec: &RunSpec) -> Result<Option<List>> {
-        if let Some(replay) = &spec.replay {
-            return List::of_log(replay).map(Some);
-        }
-        if let Some(list) = &spec.list {
-            return List::read(list.clone()).map(Some);
-        }
-        let makes_others = spec.script.is_some() || spec.compat.is_some();
-        let body = match &spec.request.body {
-            Some(BodySpec::Text(text)) => text.as_str(),
-            _ => "",
-        };
-        let headers = spec.request.headers.iter().map(|header| header.value.as_str());
-        let mut texts = headers.chain([spec.target.url.as_str(), body]);
-        if makes_others || (spec.templates.rows.is_none() && !texts.any(|it| it.contains("{{"))) {
-            return Ok(None);
-        }
-        let source = ListSource::Urls(vec![spec.target.url.clone()]);
-        List::read(ListSpec { source, ..ListSpec::default() }).map(Some)
-    }
-
-    /// Reads a list: all rows, or the first of a long one.
-    ///
-    /// # Errors
-    /// When it cannot be read, or a row is no request; the message has the line.
-    fn read(spec: ListSpec) -> Result<List> {
-        let format = spec.format.as_deref().map(format_named).transpose()?;
-        let list = match &spec.source {
-            ListSource::File(file) => List::of_file(file, format)?,
-            ListSource::Urls(urls) => {
-                List::of_bytes(String::new(), urls.join("\n").as_bytes(), format)?
-            }
-            ListSource::Scenario(file) => List::of_scenarios(file)?,
-        };
-        Ok(List { spec, ..list })
-    }
-
-    fn of_file(file: &InputFile, format: Option<ListFormat>) -> Result<List> {
-        let place = format!("{LIST} {}: ", stream::name(&file.path));
-        let is_any = file.content.is_none() && file.bytes.is_none() && file.sha256.is_none();
-        if is_any && !long::is_regular(&file.path) {
-            return List::of_stream(file, place, format);
-        }
-        if file.content.is_none() && long::is_regular(&file.path) {
-            let opened = open_input(LIST, &file.path)?;
-            let mut reader = reader(&place, BufReader::new(opened), format)?;
-            let indexed = Indexed::of(file, &place, reader.format())?;
-            if let Some(Indexed { index, input }) = indexed
-                && index.rows() > ROWS_MAX as u64
-            {
-                return Ok(List {
-                    rows: rows(&place, &mut reader, ROWS_MAX)?,
-                    format: Some(reader.format()),
-                    sha256: input.sha256.clone(),
-                    input: Some(input),
-                    place,
-                    spec: ListSpec::default(),
-                    access: MachineAccess::Full,
-                    long: Some(UnpreparedRows::Indexed(file.path.clone(), index)),
-                    replay: None,
-                    scenarios: None,
-                });
-            }
-        }
-        let bytes = file.read(LIST, WHOLE_MAX_BYTES)?;
-        let input = file.verify(InputRole::List, &bytes)?;
-        Ok(List { input: Some(input), ..List::of_bytes(place, &bytes, format)? })
-    }
-
-    fn of_bytes(place: String, bytes: &[u8], format: Option<ListFormat>) -> Result<List> {
-        let mut reader = reader(&place, bytes, format)?;
-        let rows = rows(&place, &mut reader, ROWS_MAX + 1)?;
-        if let Some(row) = rows.get(ROWS_MAX) {
-            return Err(too_many(&place, row, reader.format()));
-        }
-        let format = Some(reader.format());
-        let sha256 = sha256(bytes);
-        let spec = ListSpec::default();
-        let access = MachineAccess::Full;
-        let input = None;
-        let long = None;
-        let replay = None;
-        let scenarios = None;
-        Ok(List { rows, format, sha256, input, place, spec, access, long, replay, scenarios })
-    }
-
-    /// Reads a log: its different requests are the rows, or the most frequent ones.
-    fn of_log(spec: &ReplaySpec) -> Result<List> {
-        let ReplayedLog { replay, requests, input, place } = replay::read(spec)?;
-        let first = requests.iter().take(ROWS_MAX);
-        let first = first.map(|request| Row { weight: request.count, ..request.row() });
-        Ok(List {
-            rows: first.collect(),
-            format: None,
-            sha256: input.sha256.clone(),
-            input: Some(input),
-            place,
-            spec: ListSpec {
-                source: ListSource::File(spec.file.clone()),
-                order: ListOrder::Once,
-                groups: spec.groups.clone(),
-                ..ListSpec::default()
-            },
-            access: MachineAccess::Full,
-            long: (requests.len() > ROWS_MAX).then(|| UnpreparedRows::Recorded(requests)),
-            replay: Some(replay),
-            scenarios: None,
-        })
-    }
-
-    /// Reads a list from where it can be read once: all rows, or the first of a long one.
-    fn of_stream(file: &InputFile, place: String, format: Option<ListFormat>) -> Result<List> {
-        let input = StreamInput::open(&file.path, LIST)?;
-        let facts = input.facts();
-        let mut reader = reader(&place, input, format)?;
-        let rows = rows(&place, &mut reader, ROWS_MAX + 1)?;
-        let format = reader.format();
-        let spec = ListSpec::default();
-        let access = MachineAccess::Full;
-        if let Some(row) = rows.get(ROWS_MAX) {
-            if format == ListFormat::Har {
-                return Err(too_many(&place, row, format));
-            }
-            let unread = UnreadRows::new(reader, facts);
-            let long = Some(UnpreparedRows::Streamed(file.path.clone(), unread));
-            return Ok(List {
-                rows,
-                format: Some(format),
-                sha256: String::new(),
-                input: None,
-                place,
-                spec,
-                access,
-                long,
-                replay: None,
-                scenarios: None,
-            });
-        }
-        let input = facts.input();
-        let sha256 = input.sha256.clone();
-        let input = Some(input);
-        let format = Some(format);
-        let long = None;
-        let replay = None;
-        let scenarios = None;
-        Ok(List { rows, format, sha256, input, place, spec, access, long, replay, scenarios })
-    }
-
-    /// Reads a file of scenarios.
-    fn of_scenarios(file: &InputFile) -> Result<List> {
-        let place = format!("{SCENARIO} {}: ", stream::name(&file.path));
-        let bytes = file.read(SCENARIO, SETTINGS_MAX_BYTES)?;
-        let input = file.verify(InputRole::List, &bytes)?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| anyhow!("{place}it is not UTF-8"))?;
-        let read = ScenarioFile::parse(text).map_err(|error| rows::in_list(&place, &error))?;
-        Ok(List {
-            rows: read.rows,
-            format: None,
-            sha256: input.sha256.clone(),
-            input: Some(input),
-            place,
-            spec: ListSpec::default(),
-            access: MachineAccess::Full,
-            long: None,
-            replay: None,
-            scenarios: Some(read.scenarios),
-        })
-    }
-
     /// Returns the URL of the first row, which gives the origin of a run without a URL.
     ///
     /// # Errors
@@ -323,29 +133,22 @@ impl List {
         body: Option<&[u8]>,
         mut expectations: ExpectationParser,
     ) -> Result<PreparedList> {
-        let list = &self.spec;
+        let captured = self.scenarios.as_ref().map(|scenarios| &*scenarios.values);
         let common = Common {
-            templates: Templates::of(
-                spec,
-                list,
-                self.format,
-                self.scenarios.as_ref().map(|scenarios| &*scenarios.values),
-                &self.access,
-            )?,
+            templates: Templates::of(spec, &self.spec, self.format, captured, &self.access)?,
             spec: spec.clone(),
-            list: list.clone(),
+            list: self.spec.clone(),
             url: url.clone(),
             headers: headers.to_vec(),
             calls: calls.cloned(),
             body: body.map(<[u8]>::to_vec),
         };
-        let mut names = Names::new(groups(list)?);
+        let mut names = Names::new(groups(&self.spec)?);
         let prepared = self.prepare_rows(&common, &mut names, &mut expectations)?;
         let Some((method, request, index)) = prepared.first else {
             bail!("no request of the list is of the origin {}", url.origin());
         };
         let requests = prepared.requests;
-        let name = requests[usize::from(index)].name;
         let (sequence, list_order) = self.sequence(spec, &prepared.weights)?;
         // The rows of a stream are counted while they are read.
         let turns = if sequence.pass() == u64::MAX { 0 } else { sequence.pass() };
@@ -361,46 +164,57 @@ impl List {
             }
         };
         let plan = ListPlan {
-            format: self.format_name().to_owned(),
-            sha256: self.sha256.clone(),
-            rows: match self.long.is_some() || self.replay.is_some() {
-                true => turns,
-                false => requests.len() as u64,
-            },
             order: list_order,
             turns,
             names: all.clone(),
             with_intervals: with_slices.clone(),
-            probed: Some(name).filter(|_| {
-                self.long.is_none()
-                    && self.scenarios.is_none()
-                    && is_safe_method(&method)
-                    && is_alone(&requests, name)
-            }),
+            probed: self.probed(&requests, index, &method),
             templates: common.templates.plan(spec, &requests),
             users: self.scenarios.as_ref().map(|scenarios| users::plan(spec, scenarios)),
             other_origins: prepared.other_origins,
+            ..self.plan_of_file(requests.len(), turns)
         };
         if plan.templates.is_some() && spec.part.is_some() && spec.is_seed_drawn {
             bail!("{PART} needs a seed with templates: the same on each machine");
         }
         let columns = common.templates.clone();
-        let seed = spec.templates.seed;
         let table = columns.table.clone();
         let (rows, stream) = self.rows(requests, RowPreparer { names, common }, turns);
         let names = u16::try_from(all.len()).expect("names are limited");
         let checks = expectations.finish(Some(names), index);
+        let seed = spec.templates.seed;
         let users = self.scenarios.as_ref().map(|it| Arc::new(users::of(spec, url, it.clone())));
-        let list = RequestList { rows, sequence, names, with_slices, seed, table, users };
-        let list = Arc::new(list);
+        let list = Arc::new(RequestList { rows, sequence, names, with_slices, seed, table, users });
         let first = (method, request);
         let mut secrets = prepared.secrets;
         let redaction = Redaction::of(spec);
         secrets.extend(columns.secrets(|name| redaction.is_secret(name)));
-        let inputs = prepared.inputs;
         let mut replay = self.replay.clone();
         replay.iter_mut().for_each(|it| it.plan.name = redaction.text(&it.plan.name));
+        let inputs = prepared.inputs;
         Ok(PreparedList { list, plan, first, checks, inputs, secrets, stream, replay })
+    }
+
+    /// Returns the plan of a list with so many prepared rows and turns in a pass, as far as its
+    /// file decides it.
+    fn plan_of_file(&self, rows: usize, turns: u64) -> ListPlan {
+        ListPlan {
+            format: self.format_name().to_owned(),
+            sha256: self.sha256.clone(),
+            rows: match self.long.is_some() || self.replay.is_some() {
+                true => turns,
+                false => rows as u64,
+            },
+            ..ListPlan::default()
+        }
+    }
+
+    /// Returns the number of the name of the first request, with this index and method, if the
+    /// probe repeats it.
+    fn probed(&self, requests: &[ListedRequest], index: u16, method: &str) -> Option<u16> {
+        let name = requests[usize::from(index)].name;
+        let is_whole = self.long.is_none() && self.scenarios.is_none();
+        (is_whole && is_safe_method(method) && is_alone(requests, name)).then_some(name)
     }
 
     /// Returns the name of the format.
@@ -592,25 +406,6 @@ impl PreparedList {
     }
 }
 
-/// Returns the error of a list that has more rows than are prepared.
-fn too_many(place: &str, row: &Row, format: ListFormat) -> anyhow::Error {
-    let remedy = match format {
-        ListFormat::Har => "a HAR file is one JSON value: write its requests as JSON lines",
-        _ => "write them to a file, which can be read while the load runs",
-    };
-    let row = rows::at(place, row.position);
-    anyhow!("{row}: these are more than {ROWS_MAX} requests; {remedy}")
-}
-
-fn format_named(name: &str) -> Result<ListFormat> {
-    let all: Vec<&str> = ListFormat::all().map(ListFormat::name).collect();
-    ListFormat::named(name).with_context(|| {
-        let hint = similar(name, all.iter().copied());
-        let hint = hint.map(|near| format!(": did you mean {near}?")).unwrap_or_default();
-        format!("{LIST_FORMAT} {name:?} is none of {}{hint}", all.join(", "))
-    })
-}
-
 fn groups(list: &ListSpec) -> Result<Vec<Group>> {
     let groups = list.groups.iter().map(|text| Group::parse(text));
     groups.collect::<Result<_, String>>().map_err(|text| anyhow!("{GROUP} {text}"))
@@ -629,17 +424,4 @@ fn is_alone(requests: &[ListedRequest], name: u16) -> bool {
     let mut with = requests.iter().filter(|request| request.name == name);
     let first = with.next();
     with.all(|other| first.is_some_and(|first| first.request.bytes() == other.request.bytes()))
-}
-
-/// Returns the names with the greatest weights, `most` at most, in file order.
-fn heaviest(requests: &[ListedRequest], weights: &[u32], names: usize, most: usize) -> Vec<u16> {
-    let mut sums = vec![0_u64; names];
-    for (request, weight) in requests.iter().zip(weights) {
-        sums[usize::from(request.name)] += u64::from(*weight);
-    }
-    let mut by_weight: Vec<u16> = (0..).take(names).collect();
-    by_weight.sort_by_key(|name| std::cmp::Reverse(sums[usize::from(*name)]));
-    by_weight.truncate(most);
-    by_weight.sort_unstable();
-    by_weight
 }

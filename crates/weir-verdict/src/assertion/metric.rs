@@ -100,9 +100,10 @@ pub(super) enum Class {
 }
 
 /// Short names of times, and those that the field of language models has for them.
-const SHORT_TIMES: [(&str, &str); 8] = [
+const SHORT_TIMES: [(&str, &str); 9] = [
     ("response", "response_time"),
     ("total", "response_time"),
+    ("duration", "response_time"),
     ("first", "first_message"),
     ("service", "service_time"),
     ("gap", "message_gap"),

@@ -20,10 +20,10 @@ pub(crate) struct RequestListArgs {
     /// JSON lines, targets of vegeta, curl commands or a HAR file
     #[arg(long, value_name = "FILE", conflicts_with = "script")]
     pub(crate) from: Option<PathBuf>,
-    /// Send the steps of the scenarios in this file: users who log in, keep cookies and values of
-    /// responses, and think in between. -c is the users at a time; with -R users arrive at that rate
+    /// Users who take the steps of this file in order, keep cookies and values of responses, and
+    /// think in between; -c is the users at a time, -R the rate at which they arrive
     #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["script", "from", "body_lines", "body", "body_size", "form_fields"])]
+          conflicts_with_all = ["script", "from", "body_lines"])]
     pub(crate) scenario: Option<PathBuf>,
     /// Format of the list: urls, jsonl, vegeta-http, vegeta-json, curl or har [default: recognised
     /// by its content]
@@ -147,7 +147,8 @@ impl RequestListArgs {
             && (self.order != OrderChoice::Sequential || !self.groups.is_empty())
         {
             return Err(wrong(
-                "--scenario has the order and the names of its steps: leave out --order and --group",
+                "--scenario has the order and the names of its steps: leave out --order and \
+                 --group",
             ));
         }
         let flags = [

@@ -238,8 +238,8 @@ impl ByName {
         totals
     }
 
-    /// Counts the slots that were never sent, the `missing` requests of a closed loop, and the steps
-    /// that were `due`, with their shares of `slices`, and returns the counts of each name.
+    /// Counts the slots that were never sent, the `missing` requests of a closed loop, and the
+    /// steps that were `due`, with their shares of `slices`, and returns the counts of each name.
     pub(super) fn finish(
         mut self,
         unsent: &UnsentSlots,
@@ -257,7 +257,8 @@ impl ByName {
             let due = start.after(slot.offset_ns);
             if due >= t0 {
                 let names = names_of(&mut names, ListTurn::Slot(slot.index));
-                self.slot_never_sent(names, slot.part, unsent_until.since(due), slices.slot(due));
+                let age_ns = unsent_until.since(due);
+                self.slot_never_sent(names, slot.part, age_ns, slices.slot(due));
             }
         }
         let (turns, taken) = listed;

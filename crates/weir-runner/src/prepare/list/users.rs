@@ -7,7 +7,7 @@ use weir_requests::scenario::{CookieOrigin, Scenario, ScenarioStep, Scenarios};
 use weir_result::{ConnectionLoad, ScenarioPlan, StepPlan, UsersPlan};
 use weir_text::setting::SCENARIO;
 
-use super::{WITH_INTERVALS_MAX, heaviest};
+use super::weights::{WITH_INTERVALS_MAX, heaviest};
 use crate::spec::url::Url;
 use crate::spec::{ListSpec, RunSpec};
 
