@@ -67,4 +67,6 @@ pub use row::{Row, RowBody};
 pub use table::Table;
 pub use table_rows::{RowOrder, TableRows};
 pub use template::{Places, Template, TemplateFields};
-pub use template_field::{Constants, FieldSources, NumberField, TextForm, Values, fill_decimal};
+pub use template_field::{
+    Constants, FieldSources, NumberField, TextForm, UserTexts, Values, fill_decimal,
+};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_http::{RawRequest, Request, RequestTraits};
 use weir_io::{Backend, Nanos};
-use weir_requests::list::{Places, TableRows, Template, Values, Walk};
+use weir_requests::list::{Places, TableRows, Template, UserTexts, Values, Walk};
 use weir_text::setting::ROWS;
 
 use super::batch::Batch;
@@ -171,8 +171,7 @@ impl<R: RequestForm> Listed<R> {
             seed: draws.seed_of(user.turn()),
             index: draws.user,
             row: table.map_or(&[], |it| it.row(list.seed, draws.user, connection.into())),
-            captured: &user.captured,
-            cookies: &[],
+            user: Some(&UserTexts { captured: &user.captured, cookies: &[] }),
         };
         let batch = &mut long.batch;
         long.places.clear();
@@ -183,7 +182,8 @@ impl<R: RequestForm> Listed<R> {
         }
         if !cookies.is_empty() {
             long.places.clear();
-            let values = Values { cookies, ..values };
+            let texts = UserTexts { captured: &user.captured, cookies };
+            let values = Values { user: Some(&texts), ..values };
             template.render_again(values, &mut batch.bytes, &mut long.places);
         }
         complete(batch, *scheme, fields.traits, fields.encoder.as_ref())?;

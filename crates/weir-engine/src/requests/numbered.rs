@@ -41,7 +41,7 @@ impl Numbered {
         template: &Template,
         traits: RequestTraits,
     ) -> &Batch {
-        let number = self.field.value(values);
+        let number = self.field.value(values.seed, values.index);
         if !self.as_long.contains(&number) {
             self.switch(number, values, template, traits);
         }

@@ -327,7 +327,7 @@ impl TemplatePiece {
 mod tests {
     use super::*;
     use crate::list::table::Table;
-    use crate::list::template_field::Constants;
+    use crate::list::template_field::{Constants, UserTexts};
 
     /// Variables with their names as values, and no files.
     struct NoFiles;
@@ -483,7 +483,8 @@ mod tests {
         let mut places = Places::default();
         for (cookies, line) in [("a=1; b=2", "Cookie: a=1; b=2\r\n"), ("", "")] {
             let cookies = cookies.as_bytes();
-            let values = Values { captured: &captured, cookies, ..values(1, 0) };
+            let user = UserTexts { captured: &captured, cookies };
+            let values = Values { user: Some(&user), ..values(1, 0) };
             template.render_again(values, &mut bytes, &mut places);
             let expected = format!("POST /abc HTTP/1.1\r\nContent-Length: 3\r\n{line}\r\nabc");
             assert_eq!(std::str::from_utf8(&bytes), Ok(&*expected));

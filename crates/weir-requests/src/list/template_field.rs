@@ -79,7 +79,14 @@ pub struct Values<'a> {
     pub index: u64,
     /// Row of the table; empty without one.
     pub row: &'a [Box<[u8]>],
-    /// Values that the user captured, by number; empty without users.
+    /// Values of the user; `None` without users.
+    pub user: Option<&'a UserTexts<'a>>,
+}
+
+/// The values of a user's fields.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UserTexts<'a> {
+    /// Values that the user captured, by number.
     pub captured: &'a [Option<Box<[u8]>>],
     /// Value of the `Cookie` field; empty for none.
     pub cookies: &'a [u8],
@@ -97,7 +104,8 @@ impl Values<'_> {
 
     /// Returns a captured value.
     fn captured(&self, number: usize, form: TextForm) -> Cow<'_, [u8]> {
-        let value = self.captured.get(number).and_then(Option::as_deref).unwrap_or_default();
+        let captured = self.user.map_or(&[][..], |user| user.captured);
+        let value = captured.get(number).and_then(Option::as_deref).unwrap_or_default();
         match form {
             TextForm::Plain => Cow::Borrowed(value),
             TextForm::Encoded => Cow::Owned(form_encoded(value).into_bytes()),
@@ -143,12 +151,12 @@ pub struct NumberField {
 }
 
 impl NumberField {
-    /// Returns its value.
+    /// Returns its value in the request with this index; `seed` is that of the run.
     #[inline]
-    pub fn value(&self, values: Values<'_>) -> u64 {
+    pub fn value(&self, seed: u64, index: u64) -> u64 {
         match self.range {
-            None => values.index,
-            Some((least, greatest)) => random(least..=greatest, values, self.salt),
+            None => index,
+            Some((least, greatest)) => random(least..=greatest, seed, index, self.salt),
         }
     }
 }
@@ -211,8 +219,8 @@ impl TemplateField {
 
 /// Returns the random number of the field with this salt.
 #[inline]
-fn random(range: RangeInclusive<u64>, values: Values<'_>, salt: u64) -> u64 {
-    let random = mixed(values.seed ^ salt, values.index);
+fn random(range: RangeInclusive<u64>, seed: u64, index: u64, salt: u64) -> u64 {
+    let random = mixed(seed ^ salt, index);
     match range.end() - range.start() {
         u64::MAX => random,
         span => range.start() + below(span + 1, random),
@@ -232,7 +240,7 @@ impl TemplateField {
             TemplateField::Uuid => 36,
             TemplateField::Index => digits(values.index),
             TemplateField::Random { least, greatest } => {
-                digits(random(*least..=*greatest, values, salt))
+                digits(random(*least..=*greatest, values.seed, values.index, salt))
             }
             TemplateField::Cookies | TemplateField::Length => 0,
         }
@@ -245,7 +253,7 @@ impl TemplateField {
         match self {
             TemplateField::Index => fill_decimal(values.index, place),
             TemplateField::Random { least, greatest } => {
-                fill_decimal(random(*least..=*greatest, values, salt), place)
+                fill_decimal(random(*least..=*greatest, values.seed, values.index, salt), place)
             }
             TemplateField::Column(column, TextForm::Plain) => {
                 let value = values.row.get(*column).map_or(&[][..], |value| value);
@@ -283,14 +291,15 @@ impl TemplateField {
                 bytes.extend_from_slice(&values.captured(*number, *form));
             }
             TemplateField::Cookies => {
-                if !values.cookies.is_empty() {
+                let cookies = values.user.map_or(&[][..], |user| user.cookies);
+                if !cookies.is_empty() {
                     bytes.extend_from_slice(b"Cookie: ");
-                    bytes.extend_from_slice(values.cookies);
+                    bytes.extend_from_slice(cookies);
                     bytes.extend_from_slice(b"\r\n");
                 }
             }
             TemplateField::Random { least, greatest } => {
-                decimal(random(*least..=*greatest, values, salt), bytes);
+                decimal(random(*least..=*greatest, values.seed, values.index, salt), bytes);
             }
             TemplateField::Uuid => {
                 let half = |half: u64| mixed(values.seed ^ mixed(salt, 2 + half), values.index);
@@ -364,7 +373,8 @@ mod tests {
 
     fn written(value: &str, form: TextForm) -> String {
         let captured = [Some(value.as_bytes().into())];
-        let values = Values { captured: &captured, ..Values::default() };
+        let user = UserTexts { captured: &captured, ..UserTexts::default() };
+        let values = Values { user: Some(&user), ..Values::default() };
         let field = TemplateField::Captured(0, form);
         let mut bytes = Vec::new();
         field.write(values, 0, &mut bytes);
