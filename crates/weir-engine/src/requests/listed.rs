@@ -37,13 +37,10 @@ pub(crate) struct Listed<R> {
 
 /// The request of a user's step.
 #[derive(Debug)]
-pub(crate) struct StepRequest<'a, R> {
+pub(crate) struct StepRequest<'a> {
     /// Path, without the query.
     pub(crate) path: &'a [u8],
-    /// The prepared request, which is sent as it is unless another one is rendered.
-    pub(crate) prepared: &'a R,
-    /// The request as it was rendered for this user.
-    pub(crate) rendered: Option<&'a Batch>,
+    pub(crate) batch: &'a Batch,
 }
 
 /// A request of a list.
@@ -51,8 +48,8 @@ pub(crate) struct StepRequest<'a, R> {
 struct ListedRow<R> {
     request: R,
     name: u16,
-    /// Path of the request as it was prepared, without the query, if it is a step.
-    path: Box<[u8]>,
+    /// The request of a user without cookies, if it is the step of a scenario.
+    step: Option<Box<Batch>>,
     /// Its template, if it has fields.
     fields: Option<Box<ListedFields>>,
 }
@@ -88,10 +85,13 @@ impl<R: RequestForm> Listed<R> {
         let prepare = |one: &ListedRequest| ListedRow {
             request: R::prepare(&one.request, job, backend),
             name: one.name,
-            path: match list.users {
-                Some(_) => path_of(one.request.bytes()).into(),
-                None => Box::default(),
-            },
+            step: list.users.as_ref().map(|_| {
+                let mut batch = Batch { bytes: one.request.bytes().to_vec(), ..Batch::default() };
+                let scheme = R::STREAMS.then(|| job.scheme());
+                let completed = complete(&mut batch, scheme, one.request.traits(), None);
+                completed.expect("nothing is encoded");
+                Box::new(batch)
+            }),
             fields: one.template.clone().map(|template| {
                 let length = one.request.bytes().len();
                 let has_forms = !R::STREAMS && length * FORMS_MAX <= KEPT_MAX_BYTES;
@@ -155,15 +155,15 @@ impl<R: RequestForm> Listed<R> {
         users: &Users,
         connection: u32,
         now: Nanos,
-    ) -> Result<StepRequest<'_, R>, String> {
+    ) -> Result<StepRequest<'_>, String> {
         let Listed { list, requests, scheme, long, cookies, .. } = self;
-        let ListedRow { request: prepared, path, fields, .. } = &requests[usize::from(step.row)];
+        let ListedRow { step: as_it_is, fields, .. } = &requests[usize::from(step.row)];
         let user = users.user(step.user);
-        let as_it_is = StepRequest { path, prepared, rendered: None };
-        let Some(fields) = fields.as_ref() else { return Ok(as_it_is) };
+        let fields = fields.as_ref().expect("each step has a template");
         let template = &fields.template;
         if user.jar.is_empty() && template.is_constant() {
-            return Ok(as_it_is);
+            let batch = as_it_is.as_deref().expect("it is a step");
+            return Ok(StepRequest { path: path_of(&batch.bytes), batch });
         }
         let draws = user.draws;
         let table = list.table.as_ref();
@@ -187,7 +187,7 @@ impl<R: RequestForm> Listed<R> {
             template.render_again(values, &mut batch.bytes, &mut long.places);
         }
         complete(batch, *scheme, fields.traits, fields.encoder.as_ref())?;
-        Ok(StepRequest { path: path_of(&batch.bytes), prepared, rendered: Some(batch) })
+        Ok(StepRequest { path: path_of(&batch.bytes), batch })
     }
 
     /// Returns the request with this index.
@@ -214,8 +214,7 @@ impl<R: RequestForm> Listed<R> {
         let seed = self.list.seed;
         let index = turn.index();
         if let Some(numbered) = &mut fields.numbered {
-            let values = Values { seed, index, ..Values::default() };
-            return Ok(Some(numbered.render(values, &fields.template, fields.traits)));
+            return Ok(Some(numbered.render(seed, index, &fields.template, fields.traits)));
         }
         let table = self.list.table.as_ref();
         let row = table.map_or(&[][..], |table| table.row(seed, index, connection().into()));

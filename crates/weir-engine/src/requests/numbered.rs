@@ -33,16 +33,18 @@ impl Numbered {
         Some(Numbered { field, forms: Vec::new(), digits: 0, as_long: no_number })
     }
 
-    /// Renders the request of the template with these values.
-    #[inline]
+    /// Renders the request of the template with this index; `seed` is that of the run.
+    #[inline(always)]
     pub(crate) fn render(
         &mut self,
-        values: Values<'_>,
+        seed: u64,
+        index: u64,
         template: &Template,
         traits: RequestTraits,
     ) -> &Batch {
-        let number = self.field.value(values.seed, values.index);
+        let number = self.field.value(seed, index);
         if !self.as_long.contains(&number) {
+            let values = Values { seed, index, ..Values::default() };
             self.switch(number, values, template, traits);
         }
         let NumberedForm { batch, place } = &mut self.forms[self.digits];
@@ -115,7 +117,7 @@ mod tests {
             for index in (0..12_000).chain([u64::MAX, 10_u64.pow(19), 10_u64.pow(19) - 1, 5]) {
                 let values = Values { seed: 3, index, ..Values::default() };
                 template.render(values, &mut whole);
-                let batch = numbered.render(values, &template, RequestTraits::default());
+                let batch = numbered.render(3, index, &template, RequestTraits::default());
                 assert_eq!((&batch.bytes, batch.requests.len()), (&whole, 1), "{index}");
                 assert_eq!(batch.requests[0].bytes as usize, whole.len(), "{index}");
             }

@@ -1,7 +1,5 @@
 //! Dispatch of the steps of users: those that are due, and the first ones of users who begin.
 
-use std::iter;
-
 use weir_io::{Backend, Nanos};
 
 use super::Worker;
@@ -51,25 +49,15 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         };
         users.sending(step.user, request.path, slots.phase);
         let is_first = pool.connections.at(conn).unsent == 0;
+        // Another iterator than that of lists, whose only call stays inlined.
+        let slots = [slots].into_iter();
         let lane = &mut self.handler.lane;
-        let backend = &mut self.backend;
-        let action = match request.rendered {
-            Some(batch) => {
-                let slots = iter::once(slots);
-                let sent = lane.dispatch_string(pool, backend, conn, batch, slots, now);
-                self.unsent.extend(is_first.then_some(conn));
-                sent.err().map(|error| self.handler.fail_secure(pool, conn, &error, now))
-            }
-            None => {
-                lane.dispatch(pool, conn, request.prepared, slots, now);
-                if L::Request::STREAMS {
-                    self.unsent.extend(is_first.then_some(conn));
-                    return true;
-                }
-                Some(self.handler.flush(pool, backend, conn, Some(request.prepared), now))
-            }
-        };
-        action.into_iter().for_each(|action| self.act(conn, action));
+        let sent = lane.dispatch_string(pool, &mut self.backend, conn, request.batch, slots, now);
+        self.unsent.extend(is_first.then_some(conn));
+        if let Err(error) = sent {
+            let action = self.handler.fail_secure(&mut self.pool, conn, &error, now);
+            self.act(conn, action);
+        }
         true
     }
 }
