@@ -11,11 +11,11 @@ use std::sync::Arc;
 use weir_http::ReceivedResponse;
 use weir_io::{ConnId, Nanos};
 use weir_requests::expect::BodyDecoder;
-use weir_requests::scenario::{Scenario, StepTurn, UserDraws};
+use weir_requests::scenario::{Redirect, RedirectHop, Scenario, StepTurn, UserDraws};
 use weir_result::{MissKind, SlotPhase, StepCounts};
 
 use crate::connections::{Connections, Deadlines, ReadyQueue};
-use crate::exchange::{Completion, DueStep, ExchangePlace, Outcome};
+use crate::exchange::{Completion, DueStep, Exchange, ExchangePlace, Outcome};
 use crate::job::{Job, ListTurn, UserPlan};
 use crate::time::{Partition, Timeline};
 use user::{User, UserState};
@@ -56,14 +56,23 @@ pub(crate) struct Users {
     later_sent: u64,
     /// Of the users of M, by row.
     steps: Vec<StepCounts>,
+    /// First number of the names of redirected requests.
+    redirected_from: u16,
 }
 
 /// A lack in the response to a user's step.
 #[derive(Clone, Debug)]
 pub(crate) struct UserMiss {
     pub(crate) kind: MissKind,
-    /// Place of the value that it does not have; `None` if it missed an expectation.
-    pub(crate) capture: Option<String>,
+    /// Example of it; `None` if it missed an expectation, which has one.
+    pub(crate) lack: Option<UserLack>,
+}
+
+/// An example of what a response lacks.
+#[derive(Clone, Debug)]
+pub(crate) struct UserLack {
+    pub(crate) expected: String,
+    pub(crate) found: String,
 }
 
 /// A step that a user takes now.
@@ -111,6 +120,7 @@ impl Users {
             decoder: BodyDecoder::new(body_max),
             unresolved: 0,
             later_sent: 0,
+            redirected_from: list.redirected_name(0),
             steps: vec![StepCounts::default(); plan.scenarios.steps().count()],
             plan,
         })
@@ -206,6 +216,9 @@ impl Users {
         })?;
         own.turn = turn;
         own.due_at = due_at;
+        own.step_due_at = due_at;
+        own.hops = 0;
+        own.hop = None;
         own.state = UserState::Waiting;
         let row = scenario.steps[usize::from(turn.step)].row;
         Some(UserStep { user, conn: ConnId(user / depth), row, due_at })
@@ -244,15 +257,14 @@ impl Users {
         self.table[user as usize].jar.write(path, is_secure, now_ns, bytes);
     }
 
-    /// Notes that a user's step with this path is dispatched next, in this phase.
-    pub(crate) fn sending(&mut self, user: u32, path: &[u8], phase: SlotPhase) {
+    /// Notes that this request of a user is dispatched next, in this phase.
+    pub(crate) fn sending(&mut self, user: u32, request: &[u8], phase: SlotPhase) {
         let own = &mut self.table[user as usize];
         let is_later = std::mem::replace(&mut own.has_sent, true);
         own.state = UserState::OnWire;
-        own.path.clear();
-        own.path.extend_from_slice(path);
+        own.note_line(request);
         self.later_sent += u64::from(is_later && phase == SlotPhase::Measured);
-        if own.phase == SlotPhase::Measured {
+        if own.phase == SlotPhase::Measured && own.hop.is_none() {
             let step = own.turn.step;
             let row = self.scenario(user).steps[usize::from(step)].row;
             self.steps[usize::from(row)].reached += 1;
@@ -279,6 +291,74 @@ impl Users {
         self.sending = user;
     }
 
+    /// Follows the redirect of a response, if it is one that may be followed, and keeps its cookies.
+    /// Returns true if it is followed; an error if it may not be.
+    pub(crate) fn follow(
+        &mut self,
+        place: ExchangePlace,
+        response: &ReceivedResponse<'_>,
+        at: Nanos,
+    ) -> Result<bool, UserMiss> {
+        if self.plan.redirects == 0 {
+            return Ok(false);
+        }
+        let Some(user) = self.on_wire(place) else { return Ok(false) };
+        let own = &mut self.table[user as usize];
+        let redirect = Redirect::of(response, &own.line, &self.plan.origin);
+        let kind = match redirect {
+            None => return Ok(false),
+            Some(Redirect::Here(hop)) if own.hops < self.plan.redirects => {
+                own.hop = Some(hop);
+                own.is_redirected = true;
+                self.keep_cookies(user, response, at);
+                return Ok(true);
+            }
+            Some(Redirect::Here(_)) => MissKind::RedirectLimit,
+            Some(Redirect::Elsewhere(_)) => MissKind::RedirectElsewhere,
+        };
+        own.missed = Some(kind);
+        let expected = match kind {
+            MissKind::RedirectLimit => format!("at most {} redirects", self.plan.redirects),
+            _ => "a redirect within the origin".to_owned(),
+        };
+        let found = match redirect {
+            Some(Redirect::Elsewhere(url)) => url,
+            _ => String::new(),
+        };
+        Err(UserMiss { kind, lack: Some(UserLack { expected, found }) })
+    }
+
+    /// Returns an exchange as it counts: one whose response was redirected under another name, and
+    /// the last one of several with the due time of the first.
+    pub(crate) fn counted(&self, place: ExchangePlace, exchange: &Exchange) -> Exchange {
+        let Some(user) = self.on_wire(place) else { return *exchange };
+        let own = &self.table[user as usize];
+        if own.is_redirected {
+            return Exchange { tag: self.redirected_from + exchange.tag, ..*exchange };
+        }
+        match own.hops {
+            0 => *exchange,
+            _ => Exchange {
+                intended_at: own.step_due_at,
+                freed_at: exchange.freed_at.max(own.due_at),
+                ..*exchange
+            },
+        }
+    }
+
+    /// Keeps the cookies of a response.
+    fn keep_cookies(&mut self, user: u32, response: &ReceivedResponse<'_>, at: Nanos) {
+        if !self.plan.has_scenarios {
+            return;
+        }
+        let own = &mut self.table[user as usize];
+        let now_ns = self.epoch_unix_ns.saturating_add(at.0);
+        let is_set = |name: &[u8]| name.eq_ignore_ascii_case(b"set-cookie");
+        for (_, value) in response.fields().filter(|(name, _)| is_set(name)) {
+            own.jar.store(value, path_of(&own.line), &self.plan.origin, now_ns);
+        }
+    }
+
     /// Reads the cookies of a response, and if it `missed` no expectation, the values that its
     /// step captures. Returns the kind of what is missing; `None` if nothing is.
     pub(crate) fn read(
@@ -288,15 +368,11 @@ impl Users {
         missed: Option<MissKind>,
         at: Nanos,
     ) -> Option<UserMiss> {
-        let known = missed.map(|kind| UserMiss { kind, capture: None });
+        let known = missed.map(|kind| UserMiss { kind, lack: None });
         let Some(user) = self.on_wire(place) else { return known };
+        self.keep_cookies(user, response, at);
         let Users { plan, table, decoder, .. } = self;
         let own = &mut table[user as usize];
-        let now_ns = self.epoch_unix_ns.saturating_add(at.0);
-        let is_set = |name: &[u8]| name.eq_ignore_ascii_case(b"set-cookie");
-        for (_, value) in response.fields().filter(|(name, _)| is_set(name)) {
-            own.jar.store(value, &own.path, &plan.origin, now_ns);
-        }
         let scenario = &plan.scenarios.all[usize::from(own.scenario)];
         let captures = &scenario.steps[usize::from(own.turn.step)].captures;
         let mut capture = |own: &mut User| {
@@ -305,7 +381,11 @@ impl Users {
                     own.captured[rule.value] = Some(value);
                     None
                 }
-                Err(kind) => Some(UserMiss { kind, capture: Some(rule.source.to_string()) }),
+                Err(kind) => {
+                    // The value is not shown: it may be a credential.
+                    let expected = format!("capture {}", rule.source);
+                    Some(UserMiss { kind, lack: Some(UserLack { expected, found: String::new() }) })
+                }
             })
         };
         let missed = known.or_else(|| capture(own));
@@ -323,9 +403,16 @@ impl Users {
         let user = self.on_wire(place)?;
         let index = self.index(place);
         self.on_wire.get_mut(index).into_iter().for_each(|user| *user = NO_USER);
-        let Completion { exchange, outcome, at, .. } = completion;
+        let Completion { outcome, at, .. } = completion;
         let own = &mut self.table[user as usize];
-        own.answered_ns += at.since(exchange.intended_at);
+        own.answered_ns += at.since(own.due_at);
+        if std::mem::take(&mut own.is_redirected) {
+            own.hops += 1;
+            own.due_at = *at;
+            own.state = UserState::Waiting;
+            self.due.arm(ConnId(user), *at);
+            return None;
+        }
         let last = own.turn;
         let draws = own.draws;
         let think_ns = self.scenario(user).think_ns(last, draws);
@@ -417,7 +504,13 @@ impl Users {
     /// Returns the counts of the steps, by row, and the number of requests of M that were later
     /// steps.
     pub(crate) fn into_counts(self) -> (Vec<StepCounts>, u64) {
-        (self.steps, self.later_sent)
+        let steps = if self.plan.has_scenarios { self.steps } else { Vec::new() };
+        (steps, self.later_sent)
+    }
+
+    /// Returns the redirect that a user's next request follows; `None` if it is a step's own.
+    pub(crate) fn hop(&self, user: u32) -> Option<&RedirectHop> {
+        self.table[user as usize].hop.as_ref()
     }
 
     /// Puts `conn` in the queue of free seats, unless all are taken.
@@ -447,4 +540,10 @@ impl Users {
         let own = self.table.get(user as usize)?;
         (own.state == UserState::OnWire).then_some(user)
     }
+}
+
+/// Returns the path of an HTTP/1 request, without its query.
+pub(crate) fn path_of(request: &[u8]) -> &[u8] {
+    let target = request.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+    target.split(|byte| *byte == b'?').next().unwrap_or_default()
 }

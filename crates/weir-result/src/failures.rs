@@ -58,6 +58,10 @@ pub enum MissKind {
     BodyUndecodable,
     /// A value that a step captures is missing.
     Capture,
+    /// A redirect leads to another origin.
+    RedirectElsewhere,
+    /// The redirects are more than may be followed.
+    RedirectLimit,
     /// An error is among the messages.
     StreamError,
     /// No message carries a token.
@@ -79,6 +83,8 @@ impl MissKind {
             MissKind::BodyTooLarge => "body_too_large",
             MissKind::BodyUndecodable => "body_not_decodable",
             MissKind::Capture => "capture_missing",
+            MissKind::RedirectElsewhere => "redirect_elsewhere",
+            MissKind::RedirectLimit => "redirect_limit",
             MissKind::StreamError => "stream_error",
             MissKind::StreamWithoutToken => "stream_without_token",
             MissKind::StreamWithoutEnd => "stream_without_end",

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_http::Prepared;
 use weir_requests::list::{Sequence, TableRows, Template};
-use weir_requests::scenario::{CookieOrigin, Scenarios, UserDraws};
+use weir_requests::scenario::{Scenarios, SiteOrigin, UserDraws};
 
 use super::turns::ListTurn;
 
@@ -36,8 +36,14 @@ pub struct UserPlan {
     pub scenarios: Scenarios,
     /// Users at a time, over all connections of the run; at least as many as these.
     pub users: u32,
-    /// Origin of their cookies.
-    pub origin: CookieOrigin,
+    /// Origin of their cookies and redirects.
+    pub origin: SiteOrigin,
+    /// Redirects that a request follows at most; each request that is redirected counts under the
+    /// name behind those of the rows, in their order.
+    pub redirects: u8,
+    /// True if they are users with scenarios, which have names, and cookies. False if each sends one
+    /// request of a list, and the redirects that follow it.
+    pub has_scenarios: bool,
 }
 
 /// The requests of a list.
@@ -100,8 +106,13 @@ impl Debug for BodyEncoder {
 impl RequestList {
     /// Returns the number of names of requests. Those that follow are of scenarios.
     pub(crate) fn request_names(&self) -> u16 {
-        let scenarios = self.users.as_ref().map_or(0, |users| users.scenarios.all.len());
-        self.names - scenarios as u16
+        let users = self.users.as_ref().filter(|users| users.has_scenarios);
+        self.names - users.map_or(0, |users| users.scenarios.all.len()) as u16
+    }
+
+    /// Returns the number of the name of redirected requests whose row has this name.
+    pub(crate) fn redirected_name(&self, name: u16) -> u16 {
+        self.request_names() / 2 + name
     }
 
     /// Returns the number of the name of a prepared row.
@@ -214,7 +225,7 @@ impl RowNames<'_> {
         let row = of.steps[usize::from(first.step)].row;
         TurnNames {
             request: self.list.name_of(row),
-            scenario: Some(self.list.request_names() + scenario as u16),
+            scenario: users.has_scenarios.then(|| self.list.request_names() + scenario as u16),
         }
     }
 

@@ -11,7 +11,7 @@ use weir_result::{Measurements, MissExample, MissKind};
 
 use crate::exchange::{Exchange, SlotPhase};
 use crate::job::ResponseChecks;
-use crate::users::UserMiss;
+use crate::users::{UserLack, UserMiss};
 
 /// The judge of one worker's responses.
 #[derive(Debug)]
@@ -42,14 +42,13 @@ impl Judge {
         }
     }
 
-    /// Keeps an example of a value that a response to a step of M lacks. The value is not shown: it
-    /// may be a credential.
+    /// Keeps an example of what a response to a step of M lacks.
     #[cold]
     pub(crate) fn keep_example(&mut self, exchange: &Exchange, status: u16, miss: &UserMiss) {
-        let UserMiss { kind, capture: Some(capture) } = miss else { return };
+        let UserMiss { kind, lack: Some(UserLack { expected, found }) } = miss else { return };
         if exchange.phase == SlotPhase::Measured {
-            let expected = format!("capture {capture}");
-            let found = String::new();
+            let expected = expected.clone();
+            let found = found.clone();
             let example = || MissExample { status, expected, found };
             self.examples.entry(*kind).or_insert_with(example);
         }

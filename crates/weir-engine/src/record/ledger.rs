@@ -124,6 +124,16 @@ impl Ledger {
         at: Nanos,
         response: &ReceivedResponse<'_>,
     ) -> bool {
+        match self.users.as_mut().map(|users| users.follow(place, response, at)) {
+            None | Some(Ok(false)) => {}
+            Some(Ok(true)) => return true,
+            Some(Err(miss)) => {
+                let judge = self.judge.iter_mut();
+                judge.for_each(|judge| judge.keep_example(exchange, response.status, &miss));
+                self.recorder.missed(exchange, miss.kind, exchanges);
+                return false;
+            }
+        }
         let missed = match &mut self.judge {
             Some(judge) => {
                 judge.count_status(exchange, exchanges, response);
@@ -170,10 +180,16 @@ impl Ledger {
         at: Nanos,
         observed: Option<Observed>,
     ) {
-        self.recorder.completed(timeline, exchange, outcome, at, exchanges);
-        if let Some(Observed { place, kernel }) = observed {
+        let counted = observed.as_ref().map(|seen| self.counted(seen.place, exchange));
+        self.recorder.completed(
+            timeline,
+            counted.as_ref().unwrap_or(exchange),
+            outcome,
+            at,
+            exchanges,
+        );
+        if let (Some(Observed { place, kernel }), Some(exchange)) = (observed, counted) {
             let conn = place.conn;
-            let exchange = *exchange;
             let messages = None;
             let completion = Completion { conn, exchange, outcome, at, messages, kernel };
             self.observe(timeline, place, completion);
@@ -191,6 +207,7 @@ impl Ledger {
         at: Nanos,
     ) {
         debug_assert!(matches!(outcome, Outcome::TransportError(_) | Outcome::TimedOut));
+        let exchange = &self.counted(place, exchange);
         self.recorder.completed(timeline, exchange, outcome, at, 1);
         self.observe_end(timeline, place, exchange, outcome, at);
     }
@@ -225,6 +242,7 @@ impl Ledger {
         exchange: &Exchange,
         at: Nanos,
     ) {
+        let exchange = &self.counted(place, exchange);
         if exchange.phase == SlotPhase::Measured {
             self.recorder.censored(exchange, at);
         }
@@ -348,6 +366,12 @@ impl Ledger {
         }
         let waiting = (0..).zip(exchanges).filter(|(_, one)| one.is_live() && !one.is_overdue);
         waiting.map(|(id, one)| self.heard_at(ExchangePlace { conn, id }, one)).min()
+    }
+
+    /// Returns an exchange as it counts.
+    #[inline]
+    fn counted(&self, place: ExchangePlace, exchange: &Exchange) -> Exchange {
+        self.users.as_ref().map_or(*exchange, |users| users.counted(place, exchange))
     }
 
     #[cold]

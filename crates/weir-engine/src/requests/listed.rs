@@ -11,7 +11,7 @@ use super::batch::Batch;
 use super::form::RequestForm;
 use super::numbered::Numbered;
 use crate::job::{BodyEncoder, Job, ListTurn, ListedRequest, RequestList};
-use crate::users::{UserStep, Users};
+use crate::users::{UserStep, Users, path_of};
 
 /// Longest request whose last form is kept, so that only its fields are written again. A list of
 /// long ones would be held once more by each worker.
@@ -33,14 +33,8 @@ pub(crate) struct Listed<R> {
     long: Rendered,
     /// Value of the `Cookie` field of the last step.
     cookies: Vec<u8>,
-}
-
-/// The request of a user's step.
-#[derive(Debug)]
-pub(crate) struct StepRequest<'a> {
-    /// Path, without the query.
-    pub(crate) path: &'a [u8],
-    pub(crate) batch: &'a Batch,
+    /// Bytes of the last request that followed a redirect.
+    hop: Vec<u8>,
 }
 
 /// A request of a list.
@@ -111,6 +105,7 @@ impl<R: RequestForm> Listed<R> {
             scheme: R::STREAMS.then(|| job.scheme()),
             long: Rendered::default(),
             cookies: Vec::new(),
+            hop: Vec::new(),
         }
     }
 
@@ -155,15 +150,15 @@ impl<R: RequestForm> Listed<R> {
         users: &Users,
         connection: u32,
         now: Nanos,
-    ) -> Result<StepRequest<'_>, String> {
-        let Listed { list, requests, scheme, long, cookies, .. } = self;
+    ) -> Result<&Batch, String> {
+        let Listed { list, requests, scheme, long, cookies, hop: followed, .. } = self;
         let ListedRow { step: as_it_is, fields, .. } = &requests[usize::from(step.row)];
         let user = users.user(step.user);
         let fields = fields.as_ref().expect("each step has a template");
         let template = &fields.template;
-        if user.jar.is_empty() && template.is_constant() {
-            let batch = as_it_is.as_deref().expect("it is a step");
-            return Ok(StepRequest { path: path_of(&batch.bytes), batch });
+        let hop = users.hop(step.user);
+        if user.jar.is_empty() && template.is_constant() && hop.is_none() {
+            return Ok(as_it_is.as_deref().expect("it is a step"));
         }
         let draws = user.draws;
         let table = list.table.as_ref();
@@ -178,16 +173,23 @@ impl<R: RequestForm> Listed<R> {
         template.render_again(values, &mut batch.bytes, &mut long.places);
         cookies.clear();
         if !user.jar.is_empty() {
-            users.write_cookies(step.user, path_of(&batch.bytes), now, cookies);
+            let path = match hop {
+                Some(hop) => hop.path(),
+                None => path_of(&batch.bytes),
+            };
+            users.write_cookies(step.user, path, now, cookies);
         }
-        if !cookies.is_empty() {
+        if let Some(hop) = hop {
+            hop.write(&batch.bytes, cookies, followed);
+            std::mem::swap(&mut batch.bytes, followed);
+        } else if !cookies.is_empty() {
             long.places.clear();
             let texts = UserTexts { captured: &user.captured, cookies };
             let values = Values { user: Some(&texts), ..values };
             template.render_again(values, &mut batch.bytes, &mut long.places);
         }
         complete(batch, *scheme, fields.traits, fields.encoder.as_ref())?;
-        Ok(StepRequest { path: path_of(&batch.bytes), batch })
+        Ok(batch)
     }
 
     /// Returns the request with this index.
@@ -266,12 +268,6 @@ fn complete(
     batch.fields.clear();
     batch.fields.push(Arc::new(request));
     Ok(())
-}
-
-/// Returns the path of a request, without its query.
-fn path_of(request: &[u8]) -> &[u8] {
-    let target = request.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
-    target.split(|byte| *byte == b'?').next().unwrap_or_default()
 }
 
 /// Describes the body of the request with this index that cannot be encoded, and the row of the

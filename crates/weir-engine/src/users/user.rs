@@ -1,7 +1,7 @@
 //! One user: its place in its scenario, its times, its cookies and the values that it captured.
 
 use weir_io::Nanos;
-use weir_requests::scenario::{CookieJar, StepTurn, UserDraws};
+use weir_requests::scenario::{CookieJar, RedirectHop, StepTurn, UserDraws};
 use weir_result::{MissKind, SlotPhase};
 
 /// A user. A worker keeps one for each seat, so its size bounds the memory of 100,000.
@@ -26,8 +26,16 @@ pub(crate) struct User {
     pub(super) due_at: Nanos,
     /// Sum of the response times of its steps so far, in nanoseconds.
     pub(super) answered_ns: u64,
-    /// Path of the request in flight.
-    pub(super) path: Vec<u8>,
+    /// First line of the request in flight.
+    pub(super) line: Vec<u8>,
+    /// Due time of the step, if `due_at` is that of a redirect.
+    pub(super) step_due_at: Nanos,
+    /// Redirects that the step has followed.
+    pub(super) hops: u8,
+    /// The redirect that the next request follows, or the one in flight.
+    pub(super) hop: Option<RedirectHop>,
+    /// True if the response to the request in flight was redirected.
+    pub(super) is_redirected: bool,
     /// Values that it captured, by number.
     pub(crate) captured: Box<[Option<Box<[u8]>>]>,
     pub(crate) jar: CookieJar,
@@ -62,7 +70,11 @@ impl User {
             has_sent: false,
             due_at: Nanos::MAX,
             answered_ns: 0,
-            path: Vec::new(),
+            line: Vec::new(),
+            step_due_at: Nanos::MAX,
+            hops: 0,
+            hop: None,
+            is_redirected: false,
             captured: vec![None; values].into(),
             jar: CookieJar::default(),
         }
@@ -71,6 +83,13 @@ impl User {
     /// Returns the step that it takes next, or that is in flight.
     pub(crate) fn turn(&self) -> StepTurn {
         self.turn
+    }
+
+    /// Keeps the first line of a request.
+    pub(super) fn note_line(&mut self, request: &[u8]) {
+        let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
+        self.line.clear();
+        self.line.extend_from_slice(line);
     }
 
     /// Begins a new user on the seat: nothing of the one before is left.

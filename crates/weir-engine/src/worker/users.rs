@@ -40,19 +40,19 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let Some(listed) = self.source.listed_mut() else { return false };
         let Some(users) = pool.ledger.users_mut() else { return false };
         let connection = self.slots.turns.connection(conn.0);
-        let request = match listed.step_request(step, users, connection, now) {
-            Ok(request) => request,
+        let batch = match listed.step_request(step, users, connection, now) {
+            Ok(batch) => batch,
             Err(text) => {
                 self.control.list_failed(text, now);
                 return false;
             }
         };
-        users.sending(step.user, request.path, slots.phase);
+        users.sending(step.user, &batch.bytes, slots.phase);
         let is_first = pool.connections.at(conn).unsent == 0;
         // Another iterator than that of lists, whose only call stays inlined.
         let slots = [slots].into_iter();
         let lane = &mut self.handler.lane;
-        let sent = lane.dispatch_string(pool, &mut self.backend, conn, request.batch, slots, now);
+        let sent = lane.dispatch_string(pool, &mut self.backend, conn, batch, slots, now);
         self.unsent.extend(is_first.then_some(conn));
         if let Err(error) = sent {
             let action = self.handler.fail_secure(&mut self.pool, conn, &error, now);

@@ -12,7 +12,7 @@ use weir_http::Prepared;
 use weir_io::Nanos;
 use weir_requests::expect::Expectations;
 use weir_requests::list::{Order, Sequence, TemplateFields};
-use weir_requests::scenario::{CookieOrigin, Scenario, ScenarioStep, Scenarios, ThinkTime};
+use weir_requests::scenario::{Scenario, ScenarioStep, Scenarios, SiteOrigin, ThinkTime};
 use weir_result::{ListPlan, OutcomeClass, Plan, ResultCounts, ScenarioPlan, StepPlan, UsersPlan};
 use weir_sim::{Pause, Random, Seed, Server, World};
 
@@ -83,7 +83,13 @@ pub(crate) fn job_of(plan: &Plan, scenarios: Scenarios, users: u32) -> Job {
         with_slices: with_intervals,
         seed: 5,
         table: None,
-        users: Some(Arc::new(UserPlan { scenarios, users, origin: CookieOrigin::default() })),
+        users: Some(Arc::new(UserPlan {
+            scenarios,
+            users,
+            origin: SiteOrigin::default(),
+            redirects: 0,
+            has_scenarios: true,
+        })),
     };
     let checks = Arc::new(Expectations::new(&[], &[]).expect("none contradict"));
     let rows = vec![checks; steps];

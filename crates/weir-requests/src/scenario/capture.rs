@@ -142,7 +142,7 @@ impl fmt::Display for ValueSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::CookieOrigin;
+    use crate::scenario::SiteOrigin;
 
     const HEAD: &[u8] = b"Content-Type: application/json\r\nETag: \"a\"\r\nETag: \"b\"\r\n";
 
@@ -153,7 +153,7 @@ mod tests {
             ..ReceivedResponse::of_status(200)
         };
         let mut jar = CookieJar::default();
-        let origin = CookieOrigin { host: "h".to_owned(), is_secure: false };
+        let origin = SiteOrigin { host: "h".to_owned(), port: 80, is_secure: false };
         jar.store(b"session=s7; Path=/", b"/", &origin, 0);
         let source: ValueSource = source.parse().expect(source);
         assert_eq!(

@@ -3,7 +3,7 @@
 //!
 //! The time is an argument: nanoseconds since 1970-01-01 UTC.
 
-use crate::scenario::cookie_date;
+use crate::scenario::{SiteOrigin, cookie_date};
 
 /// Greatest number of cookies of a user. RFC 6265 §6.1 asks for 50, browsers keep 180.
 const COOKIES_MAX: usize = 180;
@@ -12,15 +12,6 @@ const COOKIES_MAX: usize = 180;
 const COOKIE_MAX_BYTES: usize = 4_096;
 
 const SECOND_NS: u64 = 1_000_000_000;
-
-/// The server that sets cookies and gets them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CookieOrigin {
-    /// Host in lower case, without a port.
-    pub host: String,
-    /// True if connections use TLS.
-    pub is_secure: bool,
-}
 
 /// The cookies of one user, in the order in which they were first set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +41,7 @@ impl CookieJar {
     /// Stores the cookie of a `Set-Cookie` field in the response to a request with this path, or
     /// removes it if its time is over (RFC 6265 §5.3). A field that is none, or of another domain,
     /// is ignored, as the RFC says.
-    pub fn store(&mut self, field: &[u8], path: &[u8], origin: &CookieOrigin, now_ns: u64) {
+    pub fn store(&mut self, field: &[u8], path: &[u8], origin: &SiteOrigin, now_ns: u64) {
         let Some(parsed) = ParsedCookie::parse(field) else { return };
         let is_foreign = !parsed.domain.is_empty() && !covers(parsed.domain, &origin.host);
         if is_foreign || parsed.name.len() + parsed.value.len() > COOKIE_MAX_BYTES {
@@ -232,8 +223,8 @@ mod tests {
 
     const NOW_NS: u64 = 1_700_000_000 * SECOND_NS;
 
-    fn origin(is_secure: bool) -> CookieOrigin {
-        CookieOrigin { host: "shop.example".to_owned(), is_secure }
+    fn origin(is_secure: bool) -> SiteOrigin {
+        SiteOrigin { host: "shop.example".to_owned(), port: 80, is_secure }
     }
 
     /// Returns what a request to a path sends after these fields were set, each by a response to
@@ -310,7 +301,7 @@ mod tests {
     fn secure_cookies_need_tls_and_addresses_have_no_domains() {
         let mut jar = CookieJar::default();
         jar.store(b"a=1; Secure", b"/", &origin(true), NOW_NS);
-        let address = CookieOrigin { host: "10.0.0.1".to_owned(), is_secure: false };
+        let address = SiteOrigin { host: "10.0.0.1".to_owned(), port: 80, is_secure: false };
         jar.store(b"b=2; Domain=0.0.1", b"/", &address, NOW_NS);
         jar.store(b"c=3; Domain=10.0.0.1", b"/", &address, NOW_NS);
         let mut bytes = Vec::new();

@@ -168,7 +168,8 @@ impl ByName {
 
     /// Counts the end of a user's scenario inside the window; `slice` is that of the event.
     pub(super) fn user_completed(&mut self, end: &UserEnd, slice: &mut SliceTally) {
-        let share = self.share(self.name_of_scenario(end.scenario), slice);
+        let Some(name) = self.name_of_scenario(end.scenario) else { return };
+        let share = self.share(name, slice);
         share.completed += u64::from(!matches!(end.outcome, Outcome::InFlightAtEnd));
         share.good += u64::from(matches!(end.outcome, Outcome::Ok(_)));
     }
@@ -177,7 +178,7 @@ impl ByName {
     /// counts as response time, and that without the pauses as service time.
     pub(super) fn resolve_user(&mut self, end: &UserEnd, slice: &mut SliceTally) {
         let UserEnd { outcome, answered_ns, .. } = *end;
-        let number = self.name_of_scenario(end.scenario);
+        let Some(number) = self.name_of_scenario(end.scenario) else { return };
         let duration_ns = end.at.since(end.due_at);
         let name = &mut self.names[usize::from(number)];
         if let Some(kind) = end.missed {
@@ -201,9 +202,10 @@ impl ByName {
         share.ok.record(duration_ns);
     }
 
-    /// Returns the number of the name of a scenario.
-    fn name_of_scenario(&self, scenario: u16) -> u16 {
-        self.list.request_names() + scenario
+    /// Returns the number of the name of a scenario; `None` if users have none.
+    fn name_of_scenario(&self, scenario: u16) -> Option<u16> {
+        let number = self.list.request_names() + scenario;
+        (number < self.list.names).then_some(number)
     }
 
     /// Keeps the response time of responses that are shown while the load runs.

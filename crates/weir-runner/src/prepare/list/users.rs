@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow};
 use weir_engine::{ListedRequest, UserPlan};
 use weir_requests::list::{Order, Sequence};
-use weir_requests::scenario::{CookieOrigin, Scenario, ScenarioStep, Scenarios};
+use weir_requests::scenario::{Scenario, ScenarioStep, Scenarios, SiteOrigin};
 use weir_result::{ConnectionLoad, ScenarioPlan, StepPlan, UsersPlan};
 use weir_text::setting::SCENARIO;
 
@@ -68,7 +68,7 @@ pub(super) fn of(spec: &RunSpec, url: &Url, scenarios: Scenarios) -> UserPlan {
     UserPlan {
         scenarios,
         users: at_a_time(spec),
-        origin: CookieOrigin { host: url.host.to_lowercase(), is_secure: url.is_secure },
+        origin: SiteOrigin { host: url.host.to_lowercase(), is_secure: url.is_secure },
     }
 }
 

@@ -1,0 +1,271 @@
+//! Redirects: where a response sends its client, and the request that follows (RFC 9110 §15.4).
+
+use weir_http::ReceivedResponse;
+
+use crate::scenario::SiteOrigin;
+
+/// The place to which a response sends its client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Redirect {
+    /// Another path of the same origin.
+    Here(RedirectHop),
+    /// Another origin, which is no part of the load.
+    Elsewhere(String),
+}
+
+/// A request that follows a redirect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedirectHop {
+    /// Path with the query.
+    pub target: Vec<u8>,
+    /// True if it is a GET without a body, whatever the request before it was.
+    pub is_get: bool,
+}
+
+impl Redirect {
+    /// Returns the redirect of a response to `request`, the bytes of an HTTP/1 request; `None` if it
+    /// is none. 303 leads to a GET, and so do 301 and 302 after a POST, as in all browsers; 307 and
+    /// 308 keep method and body. HEAD stays HEAD.
+    pub fn of(
+        response: &ReceivedResponse<'_>,
+        request: &[u8],
+        origin: &SiteOrigin,
+    ) -> Option<Redirect> {
+        let method = request.split(|byte| *byte == b' ').next().unwrap_or_default();
+        let is_get = match response.status {
+            303 => method != b"HEAD" && method != b"GET",
+            301 | 302 => method == b"POST",
+            307 | 308 => false,
+            _ => return None,
+        };
+        let is_location = |name: &[u8]| name.eq_ignore_ascii_case(b"location");
+        let (_, location) = response.fields().find(|(name, _)| is_location(name))?;
+        let location = location.split(|byte| *byte == b'#').next().unwrap_or_default();
+        let here = |target| Redirect::Here(RedirectHop { target: sendable(target), is_get });
+        if let Some((scheme, rest)) = scheme_of(location) {
+            return Some(of_authority(scheme == b"https", rest, origin).map_or_else(
+                || Redirect::Elsewhere(String::from_utf8_lossy(location).into_owned()),
+                here,
+            ));
+        }
+        if let Some(rest) = location.strip_prefix(b"//") {
+            return Some(of_authority(origin.is_secure, rest, origin).map_or_else(
+                || Redirect::Elsewhere(String::from_utf8_lossy(location).into_owned()),
+                here,
+            ));
+        }
+        Some(here(resolved(location, target_of(request))))
+    }
+}
+
+/// Returns the target of an HTTP/1 request: path and query.
+fn target_of(request: &[u8]) -> &[u8] {
+    request.split(|byte| *byte == b' ').nth(1).unwrap_or(b"/")
+}
+
+/// Splits an absolute URL of HTTP into its scheme and what follows `://`; `None` if it is relative.
+fn scheme_of(location: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = location.windows(3).position(|bytes| bytes == b"://")?;
+    let scheme = &location[..at];
+    let is_scheme = !scheme.is_empty() && scheme.iter().all(u8::is_ascii_alphanumeric);
+    is_scheme.then_some((scheme, &location[at + 3..]))
+}
+
+/// Returns the target behind an authority, `host:port/path`; `None` if it is another origin's.
+fn of_authority(is_secure: bool, rest: &[u8], origin: &SiteOrigin) -> Option<Vec<u8>> {
+    let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
+    let (authority, target) = rest.split_at(end);
+    let authority = std::str::from_utf8(authority).ok()?.to_lowercase();
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
+        _ => (authority.as_str(), if is_secure { 443 } else { 80 }),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let is_same = is_secure == origin.is_secure && host == origin.host && port == origin.port;
+    is_same.then(|| match target.first() {
+        None => b"/".to_vec(),
+        Some(b'?') => [b"/", target].concat(),
+        Some(_) => target.to_vec(),
+    })
+}
+
+/// Resolves a relative reference against the target of the request (RFC 3986 §5.3).
+fn resolved(reference: &[u8], base: &[u8]) -> Vec<u8> {
+    let path = base.split(|byte| *byte == b'?').next().unwrap_or_default();
+    match reference.first() {
+        None => base.to_vec(),
+        Some(b'/') => without_dots(reference),
+        Some(b'?') => [path, reference].concat(),
+        Some(_) => {
+            let last = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+            without_dots(&[&path[..last], reference].concat())
+        }
+    }
+}
+
+/// Removes the segments `.` and `..` of a path (RFC 3986 §5.2.4); a query stays.
+fn without_dots(target: &[u8]) -> Vec<u8> {
+    let end = target.iter().position(|byte| *byte == b'?').unwrap_or(target.len());
+    let (path, query) = target.split_at(end);
+    let mut kept: Vec<&[u8]> = Vec::new();
+    let mut segments = path.split(|byte| *byte == b'/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        let is_last = segments.peek().is_none();
+        match segment {
+            b"." if is_last => kept.push(b""),
+            b"." => {}
+            b".." => {
+                kept.pop();
+                if is_last {
+                    kept.push(b"");
+                }
+            }
+            _ => kept.push(segment),
+        }
+    }
+    let mut clean = Vec::with_capacity(target.len());
+    for segment in kept {
+        clean.push(b'/');
+        clean.extend_from_slice(segment);
+    }
+    if clean.is_empty() {
+        clean.push(b'/');
+    }
+    clean.extend_from_slice(query);
+    clean
+}
+
+/// Percent-encodes the bytes that no request line can have.
+fn sendable(target: Vec<u8>) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(target.len());
+    for byte in target {
+        match byte.is_ascii_graphic() {
+            true => encoded.push(byte),
+            false => encoded.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+        }
+    }
+    encoded
+}
+
+impl RedirectHop {
+    /// Returns the path without the query.
+    pub fn path(&self) -> &[u8] {
+        self.target.split(|byte| *byte == b'?').next().unwrap_or_default()
+    }
+
+    /// Writes the request that follows `request`, the bytes of an HTTP/1 request without cookies, in
+    /// the place of what is in `bytes`. `cookies` is the value of its `Cookie` field; empty for none.
+    pub fn write(&self, request: &[u8], cookies: &[u8], bytes: &mut Vec<u8>) {
+        bytes.clear();
+        let end = memchr::memmem::find(request, b"\r\n\r\n").unwrap_or(request.len());
+        let (head, body) = request.split_at(end);
+        let mut lines = head.split(|byte| *byte == b'\n');
+        let first = lines.next().unwrap_or_default();
+        let method = first.split(|byte| *byte == b' ').next().unwrap_or_default();
+        bytes.extend_from_slice(if self.is_get { b"GET" } else { method });
+        bytes.push(b' ');
+        bytes.extend_from_slice(&self.target);
+        bytes.extend_from_slice(b" HTTP/1.1\r\n");
+        for line in lines {
+            if !(self.is_get && is_of_content(line)) {
+                bytes.extend_from_slice(line.trim_ascii_end());
+                bytes.extend_from_slice(b"\r\n");
+            }
+        }
+        if !cookies.is_empty() {
+            bytes.extend_from_slice(b"Cookie: ");
+            bytes.extend_from_slice(cookies);
+            bytes.extend_from_slice(b"\r\n");
+        }
+        match self.is_get {
+            true => bytes.extend_from_slice(b"\r\n"),
+            false => bytes.extend_from_slice(body.strip_prefix(b"\r\n").unwrap_or(body)),
+        }
+    }
+}
+
+/// True if a line of a head describes the body, which a GET after a redirect does not have.
+fn is_of_content(line: &[u8]) -> bool {
+    let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    name.starts_with(b"content-") || name == b"transfer-encoding" || name == b"expect"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin() -> SiteOrigin {
+        SiteOrigin { host: "h".to_owned(), port: 8080, is_secure: false }
+    }
+
+    fn redirect(method: &str, status: u16, location: &str) -> Option<Redirect> {
+        let head = format!("X: y\r\nLocation: {location}\r\n");
+        let response =
+            ReceivedResponse { head: head.as_bytes(), ..ReceivedResponse::of_status(status) };
+        let request = format!("{method} /a/b?c HTTP/1.1\r\nHost: h:8080\r\n\r\n");
+        Redirect::of(&response, request.as_bytes(), &origin())
+    }
+
+    #[test]
+    fn locations_are_resolved() {
+        for (location, expected) in [
+            ("/x?y=1", "/x?y=1"),
+            ("x", "/a/x"),
+            ("../x", "/x"),
+            ("./", "/a/"),
+            ("?z", "/a/b?z"),
+            ("", "/a/b?c"),
+            ("/x/../../y/.", "/y/"),
+            ("/x#part", "/x"),
+            ("http://h:8080/x", "/x"),
+            ("HTTP://H:8080", "/"),
+            ("//h:8080?q", "/?q"),
+            ("/ä b", "/%C3%A4%20b"),
+        ] {
+            let hop = RedirectHop { target: expected.as_bytes().to_vec(), is_get: false };
+            assert_eq!(redirect("GET", 302, location), Some(Redirect::Here(hop)), "{location}");
+        }
+        for location in ["http://h/x", "https://h:8080/x", "//other:8080/x", "http://x:8080/"] {
+            let elsewhere = Some(Redirect::Elsewhere(location.to_owned()));
+            assert_eq!(redirect("GET", 302, location), elsewhere, "{location}");
+        }
+        let response = ReceivedResponse::of_status(302);
+        assert_eq!(Redirect::of(&response, b"GET / HTTP/1.1\r\n\r\n", &origin()), None);
+    }
+
+    #[test]
+    fn methods_change_as_in_browsers() {
+        let is_get = |method: &str, status: u16| match redirect(method, status, "/x") {
+            Some(Redirect::Here(hop)) => Some(hop.is_get),
+            _ => None,
+        };
+        for (status, of_post, of_put, of_head) in [
+            (301, Some(true), Some(false), Some(false)),
+            (302, Some(true), Some(false), Some(false)),
+            (303, Some(true), Some(true), Some(false)),
+            (307, Some(false), Some(false), Some(false)),
+            (308, Some(false), Some(false), Some(false)),
+            (300, None, None, None),
+            (304, None, None, None),
+        ] {
+            let found = ["POST", "PUT", "HEAD"].map(|method| is_get(method, status));
+            assert_eq!(found, [of_post, of_put, of_head], "{status}");
+        }
+    }
+
+    #[test]
+    fn the_next_request_is_the_same_or_a_get() {
+        let request = b"POST /a HTTP/1.1\r\nHost: h\r\nContent-Type: text/plain\r\n\
+                        Content-Length: 3\r\nX: y\r\n\r\nabc";
+        let mut bytes = Vec::new();
+        let hop = |is_get| RedirectHop { target: b"/x".to_vec(), is_get };
+        hop(true).write(request, b"a=1", &mut bytes);
+        let get = "GET /x HTTP/1.1\r\nHost: h\r\nX: y\r\nCookie: a=1\r\n\r\n";
+        assert_eq!(std::str::from_utf8(&bytes), Ok(get));
+        hop(false).write(request, b"", &mut bytes);
+        let post = "POST /x HTTP/1.1\r\nHost: h\r\nContent-Type: text/plain\r\n\
+                    Content-Length: 3\r\nX: y\r\n\r\nabc";
+        assert_eq!(std::str::from_utf8(&bytes), Ok(post));
+    }
+}
