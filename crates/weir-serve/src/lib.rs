@@ -32,6 +32,7 @@ mod request;
 mod counters;
 mod log;
 mod pending;
+mod reason;
 mod response;
 mod stats;
 mod stream_head;

@@ -13,6 +13,7 @@ use crate::event_stream::EventProgress;
 use crate::grpc::{CallReply, push_stream_message};
 use crate::limits::FILLER;
 use crate::log::LogPlace;
+use crate::reason::reason;
 use crate::request::Slot;
 use crate::routes::{PreparedRoute, Route, Routed};
 use crate::stats::Shared;
@@ -524,41 +525,6 @@ fn push_stamps(text: &mut Vec<u8>, response: &Response, now: Nanos, epoch_ns: u6
     text.extend_from_slice(b"\r\nx-srv-send-ns: ");
     push_decimal(text, epoch_ns + now.0);
     text.extend_from_slice(b"\r\n");
-}
-
-/// Returns the reason phrase (RFC 9110 §15), empty for a status without a common one.
-fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        204 => "No Content",
-        206 => "Partial Content",
-        301 => "Moved Permanently",
-        302 => "Found",
-        303 => "See Other",
-        304 => "Not Modified",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        408 => "Request Timeout",
-        409 => "Conflict",
-        410 => "Gone",
-        413 => "Content Too Large",
-        429 => "Too Many Requests",
-        431 => "Request Header Fields Too Large",
-        500 => "Internal Server Error",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        505 => "HTTP Version Not Supported",
-        _ => "",
-    }
 }
 
 /// True if the behaviour gives every plain request the same bytes at once, so that they can be
