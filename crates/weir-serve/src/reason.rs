@@ -23,6 +23,7 @@ pub(crate) fn reason(status: u16) -> &'static str {
         409 => "Conflict",
         410 => "Gone",
         413 => "Content Too Large",
+        415 => "Unsupported Media Type",
         429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
