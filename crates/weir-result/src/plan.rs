@@ -159,9 +159,11 @@ impl Plan {
         self.list.as_ref()?.users.as_ref()
     }
 
-    /// True if requests have due times: those of an open loop, and the later steps of users.
+    /// True if requests have due times: those of an open loop, the later steps of users, and those
+    /// that follow a redirect.
     pub fn has_due_times(&self) -> bool {
-        self.load.is_open_loop() || self.users().is_some()
+        let follows = self.list.as_ref().is_some_and(|list| list.redirects > 0);
+        self.load.is_open_loop() || self.users().is_some() || follows
     }
 
     /// Returns the greatest number of requests in flight on one connection.

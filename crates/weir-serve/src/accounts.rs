@@ -15,7 +15,7 @@ use crate::grpc::{CallBody, CallReply, GrpcFault, prefixed};
 use crate::limits::FILLER;
 use crate::log::{Arrival, ArrivalLog, LogPlace};
 use crate::request::ServedRequest;
-use crate::response::Response;
+use crate::response::{OwnContent, Response};
 use crate::stats::Shared;
 use crate::units::parse_digits;
 
@@ -109,7 +109,7 @@ impl Accounts {
         if let Some(body) = call {
             self.begin_call(response, body, message_bytes, has_events);
         }
-        if has_events && response.call.as_ref().is_none_or(|call| call.is_ok()) {
+        if has_events && response.call().is_none_or(|call| call.is_ok()) {
             self.begin_events(response, draws);
         }
     }
@@ -128,7 +128,7 @@ impl Accounts {
         add(&self.counters().grpc.received, body.messages);
         let struck = GrpcFault::strike(&self.shared.behaviour.grpc_faults, self.shared.take_call());
         let status = struck.unwrap_or_else(|| body.status());
-        let message = || match (response.route_body(&self.shared), message_bytes) {
+        let message = || match (response.body(&self.shared), message_bytes) {
             (Some(own), _) => prefixed(false, own),
             (None, Some(bytes)) => {
                 prefixed(false, &vec![FILLER; usize::try_from(bytes).unwrap_or(0)])
@@ -138,9 +138,10 @@ impl Accounts {
         let message = (status == GrpcStatus::OK && !has_events).then(message);
         response.framing = Framing::UntilClose;
         response.body_bytes = 0;
-        let is_echo = response.route_body(&self.shared).is_none() && message_bytes.is_none();
+        let is_echo = response.body(&self.shared).is_none() && message_bytes.is_none();
         let is_gzip = message.is_some() && is_echo && body.is_gzip();
-        response.call = Some(Box::new(CallReply { status, message, is_gzip }));
+        let reply = CallReply { status, message, is_gzip };
+        response.own = Some(Box::new(OwnContent::Call(reply)));
     }
 
     /// Counts the status of a call that is sent, and messages.

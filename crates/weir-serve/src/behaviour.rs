@@ -15,6 +15,7 @@ use crate::grpc::GrpcFault;
 use crate::http_version::{Http2Options, HttpVersion};
 use crate::limits::{BODY_MAX_BYTES, status_is_valid};
 use crate::routes::{Route, Routes};
+use crate::shop::ShopOptions;
 use crate::units::{ParseError, parse_span};
 use crate::web_socket_options::WebSocketOptions;
 
@@ -57,6 +58,10 @@ pub struct Behaviour {
     /// `--routes`: responses by path. They take the place of `status`, `body_bytes`, `headers` and
     /// `delay`; their requests override nothing.
     pub routes: Routes,
+    /// `--shop`, `--shop-token-ttl`: a test shop answers all requests. Its responses take the place
+    /// of `status`, `body_bytes`, `events`, `routes`, and of WebSocket and gRPC; its requests
+    /// override delay and fault alone.
+    pub shop: Option<ShopOptions>,
     /// `--close`: every response has `Connection: close` and closes. In HTTP/2 the same as one
     /// request per connection.
     pub close: bool,
@@ -76,7 +81,7 @@ pub struct Behaviour {
     pub delay: Delay,
     /// `--mode`: concurrent or serial service of requests.
     pub mode: Mode,
-    /// `--seed`: seed of the delays and of the faults by probability.
+    /// `--seed`: seed of the delays, of the faults by probability, and of the shop's ids.
     pub seed: u64,
     /// `--stall`, repeatable: spans in which the server neither reads nor sends.
     pub stalls: Vec<Stall>,
@@ -107,6 +112,7 @@ impl Default for Behaviour {
             grpc_faults: Vec::new(),
             headers: Vec::new(),
             routes: Routes::default(),
+            shop: None,
             close: false,
             http10: false,
             requests_per_connection: None,
@@ -167,6 +173,18 @@ impl Behaviour {
         fields
     }
 
+    /// Returns the headers of a response that has these of its own, by name and value. They replace
+    /// those of `--header`.
+    pub(crate) fn fields_beside<'a>(
+        &'a self,
+        own: &'a [(&'static str, String)],
+    ) -> Vec<(&'a str, &'a str)> {
+        let is_own = |name: &str| own.iter().any(|(other, _)| name.eq_ignore_ascii_case(other));
+        let of_all = self.headers.iter().filter(|header| !is_own(&header.name));
+        let of_all = of_all.map(|header| (&*header.name, &*header.value));
+        own.iter().map(|(name, value)| (*name, &**value)).chain(of_all).collect()
+    }
+
     /// Returns the behaviour towards requests that get no stream of events.
     pub(crate) fn without_events(&self) -> Behaviour {
         Behaviour { events: None, routes: Routes::default(), ..self.clone() }
@@ -177,6 +195,16 @@ impl Behaviour {
     pub(crate) fn event_stream<'a>(&'a self, route: Option<&'a Route>) -> Option<&'a EventStream> {
         let own = route.and_then(|route| route.events.as_ref());
         own.or(self.events.as_ref().filter(|_| route.is_none_or(|route| route.body.is_none())))
+    }
+
+    /// Returns the framing of a response, for a client that speaks HTTP/1.0 if `is_http10`.
+    #[inline]
+    pub(crate) fn response_framing(&self, is_http10: bool, has_events: bool) -> Framing {
+        match self.framing {
+            framing if has_events => framing.of_events(is_http10 || self.http10),
+            Framing::Chunked { .. } if is_http10 => Framing::UntilClose,
+            framing => framing,
+        }
     }
 
     /// True if each response is submitted by itself, so that its send time is accurate.
@@ -282,6 +310,8 @@ impl Behaviour {
             format!("--status {} has no body for --events: use 200", self.status)
         } else if has_events && self.mode == Mode::Fifo {
             "events have times of their own: use --mode concurrent with --events".to_owned()
+        } else if let Some(problem) = self.shop_conflict() {
+            problem
         } else if is_http1 && self.http == HttpVersion::Http2 {
             "HTTP/1.0 is not HTTP/2: leave out one of the two".to_owned()
         } else if is_http1 && !self.grpc_faults.is_empty() {
@@ -302,6 +332,27 @@ impl Behaviour {
             return Ok(());
         };
         Err(OptionsError(problem))
+    }
+
+    /// Returns what makes the options of the shop inconsistent, with its remedy.
+    fn shop_conflict(&self) -> Option<String> {
+        let shop = self.shop.as_ref()?;
+        if shop.token_ttl.is_zero() {
+            return Some("--shop-token-ttl must be above zero".to_owned());
+        }
+        let others = [
+            ("--status", self.status != Behaviour::default().status),
+            ("--size", self.body_bytes != Behaviour::default().body_bytes),
+            ("--size", self.message_bytes.is_some()),
+            ("--routes", !self.routes.is_empty()),
+            ("--events", self.events.is_some()),
+            ("--grpc-status", !self.grpc_faults.is_empty()),
+            ("--ws-ping", self.websocket.ping.is_some()),
+            ("--ws-unordered", self.websocket.is_unordered),
+            ("--ws-deflate", self.websocket.deflates),
+        ];
+        let (flag, _) = others.into_iter().find(|(_, is_given)| *is_given)?;
+        Some(format!("--shop has responses of its own: leave out {flag}, or --shop"))
     }
 }
 
@@ -354,6 +405,7 @@ impl FromStr for Stall {
 mod tests {
     use super::*;
     use crate::options::ServeOptions;
+    use crate::routes::tests::{route, routes};
 
     #[test]
     fn the_little_languages() {
@@ -370,6 +422,30 @@ mod tests {
         assert_eq!("fifo".parse(), Ok(Mode::Fifo));
         let error = "lifo".parse::<Mode>().expect_err("no such mode").to_string();
         assert!(error.contains("choose concurrent or fifo"), "{error}");
+    }
+
+    #[test]
+    fn the_shop_has_responses_of_its_own() {
+        let shop = Some(ShopOptions { token_ttl: Duration::ZERO });
+        let error = Behaviour { shop, ..Behaviour::default() }.check().expect_err("zero");
+        assert_eq!(error.to_string(), "--shop-token-ttl must be above zero");
+        let check = |change: fn(&mut Behaviour), flag: &str| {
+            let shop = Some(ShopOptions::default());
+            let mut behaviour = Behaviour { shop, ..Behaviour::default() };
+            assert_eq!(behaviour.check(), Ok(()));
+            change(&mut behaviour);
+            let error = behaviour.check().expect_err(flag).to_string();
+            assert!(error.contains(&format!("leave out {flag}, or --shop")), "{error}");
+        };
+        check(|p| p.status = 503, "--status");
+        check(|p| p.body_bytes = 10, "--size");
+        check(|p| p.message_bytes = Some(14), "--size");
+        check(|p| p.routes = routes([route("/a")]), "--routes");
+        check(|p| p.events = Some(EventStream::of(1)), "--events");
+        check(|p| p.grpc_faults = vec!["14@1/2".parse().expect("valid")], "--grpc-status");
+        check(|p| p.websocket.ping = Some(Duration::from_secs(1)), "--ws-ping");
+        check(|p| p.websocket.is_unordered = true, "--ws-unordered");
+        check(|p| p.websocket.deflates = true, "--ws-deflate");
     }
 
     #[test]

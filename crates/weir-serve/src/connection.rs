@@ -3,8 +3,10 @@
 use weir_http::server::RequestParser;
 use weir_io::Nanos;
 
+use crate::content::RequestContent;
 use crate::http2::Http2;
 use crate::request::ServedRequest;
+use crate::shop::ShopRequest;
 use crate::web_socket::WebSocket;
 
 /// State of a connection number, which outlives its sockets.
@@ -49,10 +51,22 @@ pub(crate) enum Protocol {
     /// HTTP/1.
     #[default]
     Http1,
+    /// HTTP/1 to the shop, with the content of the request that the parser read last, or reads.
+    ShopHttp1(Box<RequestContent>),
     /// HTTP/2.
     Http2(Box<Http2>),
     /// WebSocket, after an upgrade of HTTP/1.
     WebSocket(Box<WebSocket>),
+}
+
+impl Protocol {
+    /// Returns HTTP/1 of a server that has a shop, or not.
+    pub(crate) fn http1(has_shop: bool) -> Protocol {
+        match has_shop {
+            true => Protocol::ShopHttp1(Box::new(RequestContent::Shop(ShopRequest::default()))),
+            false => Protocol::Http1,
+        }
+    }
 }
 
 impl Connection {
@@ -60,7 +74,7 @@ impl Connection {
     pub(crate) fn http2(&mut self) -> Option<&mut Http2> {
         match &mut self.protocol {
             Protocol::Http2(http2) => Some(http2),
-            Protocol::Undecided { .. } | Protocol::Http1 | Protocol::WebSocket(_) => None,
+            _ => None,
         }
     }
 
@@ -68,7 +82,7 @@ impl Connection {
     pub(crate) fn socket(&mut self) -> Option<&mut WebSocket> {
         match &mut self.protocol {
             Protocol::WebSocket(socket) => Some(socket),
-            Protocol::Undecided { .. } | Protocol::Http1 | Protocol::Http2(_) => None,
+            _ => None,
         }
     }
 

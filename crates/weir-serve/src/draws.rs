@@ -24,9 +24,13 @@ impl Draws {
     /// Returns the number of lane `lane`, uniform in (0, 1]. Never zero, so its logarithm is
     /// finite.
     pub fn uniform(self, lane: u64) -> f64 {
-        let bits = scramble(self.key.wrapping_add((lane + 1).wrapping_mul(STEP)));
         // 53 bits fill a double exactly.
-        ((bits >> 11) + 1) as f64 / (1u64 << 53) as f64
+        ((self.bits(lane) >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Returns the random bits of lane `lane`.
+    pub(crate) fn bits(self, lane: u64) -> u64 {
+        scramble(self.key.wrapping_add((lane + 1).wrapping_mul(STEP)))
     }
 
     /// Returns a standard normal number from lanes `lane` and `lane + 1` (Box and Muller 1958).

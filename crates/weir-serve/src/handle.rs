@@ -74,7 +74,8 @@ pub fn spawn(options: ServeOptions) -> Result<Handle, ServeError> {
     let version = options.behaviour.version();
     let tls = options.tls.as_ref().map(|tls| tls.offering(version));
     let epoch_ns = clock.epoch_monotonic_ns();
-    let shared = Shared::new(options.behaviour.clone(), epoch_ns, options.threads);
+    let behaviour = options.behaviour.clone();
+    let shared = Shared::with_tls(behaviour, epoch_ns, options.threads, tls.is_some());
     let policy = if options.spin { WaitPolicy::Spin } else { WaitPolicy::Hybrid };
     let cpus = if options.pin { sys::usable_cpus()? } else { Vec::new() };
     let mut handle = Handle {

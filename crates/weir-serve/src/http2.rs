@@ -12,7 +12,7 @@ use weir_http::h2::frame::FRAME_BYTES_DEFAULT;
 use weir_http::h2::server::{H2Server, ServerEvent};
 
 use crate::behaviour::Behaviour;
-use crate::grpc::CallBody;
+use crate::content::RequestContent;
 use crate::limits::FILLER;
 use crate::log::LogPlace;
 use crate::request::{BadRequest, ServedRequest};
@@ -24,8 +24,10 @@ pub(crate) struct Http2 {
     pub(crate) server: H2Server,
     /// Streams whose request is incomplete or whose response is not yet sent as a whole.
     streams: HashMap<u32, Stream>,
-    /// Bodies of calls of gRPC whose request is incomplete.
-    calls: HashMap<u32, CallBody>,
+    /// Contents of requests that are incomplete and whose response depends on it.
+    contents: HashMap<u32, Box<RequestContent>>,
+    /// True if all requests are to the shop.
+    has_shop: bool,
     /// Bodies of responses that wait for the client's windows, in turns.
     bodies: VecDeque<BodyRest>,
     /// Streams whose body is complete, until they are taken.
@@ -88,10 +90,10 @@ enum BodyBytes {
 /// An event of a stream.
 #[derive(Debug)]
 pub(crate) enum ServedEvent {
-    /// A request is complete, or invalid.
-    Request(u32, Result<ServedRequest, BadRequest>),
-    /// The request of a call of gRPC is complete.
-    Call(u32, ServedRequest, Box<CallBody>),
+    /// A request is complete, with its content if its response depends on it.
+    Request(u32, ServedRequest, Option<Box<RequestContent>>),
+    /// A request is invalid.
+    Invalid(u32, BadRequest),
     /// The client has reset the stream, or it has ended by an error.
     Reset(u32),
 }
@@ -102,7 +104,8 @@ impl Http2 {
         Http2 {
             server: H2Server::new(&behaviour.http2.of_connection()),
             streams: HashMap::new(),
-            calls: HashMap::new(),
+            contents: HashMap::new(),
+            has_shop: behaviour.shop.is_some(),
             bodies: VecDeque::new(),
             ended: Vec::new(),
             requests_max: behaviour.requests_max(),
@@ -126,7 +129,8 @@ impl Http2 {
         routes: &Routes,
         events: &mut Vec<ServedEvent>,
     ) -> Result<(), ProtocolError> {
-        let Http2 { server, streams, calls, requests_begun, requests_max, refused, .. } = self;
+        let Http2 { server, streams, contents, requests_begun, requests_max, refused, .. } = self;
+        let has_shop = self.has_shop;
         let mut last_stream = None;
         let mut continues = Vec::new();
         let result = server.receive(bytes, |event| match event {
@@ -141,36 +145,33 @@ impl Http2 {
                 if order == Some(Ordering::Equal) {
                     last_stream = Some(stream);
                 }
-                match ServedRequest::from_fields(fields, !is_end, routes) {
-                    Ok(request) if !is_end => {
-                        if request.awaits_continue() {
-                            continues.push(stream);
-                        }
-                        if request.is_call {
-                            calls.insert(stream, CallBody::of(fields));
-                        }
-                        streams.insert(stream, Stream::Arriving(request));
-                    }
-                    Ok(request) if request.is_call => {
-                        let body = Box::new(CallBody::of(fields));
-                        events.push(ServedEvent::Call(stream, request, body));
-                    }
-                    request => events.push(ServedEvent::Request(stream, request)),
+                let request = match ServedRequest::from_fields(fields, !is_end, routes) {
+                    Ok(request) => request,
+                    Err(bad) => return events.push(ServedEvent::Invalid(stream, bad)),
+                };
+                let content = RequestContent::of_fields(fields, request.is_call, has_shop);
+                if is_end {
+                    return events.push(ServedEvent::Request(stream, request, content));
                 }
+                if request.awaits_continue() {
+                    continues.push(stream);
+                }
+                contents.extend(content.map(|content| (stream, content)));
+                streams.insert(stream, Stream::Arriving(request));
             }
             ServerEvent::Data { stream, data, is_end } => {
-                if let Some(body) = calls.get_mut(&stream) {
-                    body.receive(data);
+                if let Some(content) = contents.get_mut(&stream) {
+                    content.take_body(data);
                 }
                 if is_end {
-                    events.extend(take_arrived(streams, calls, stream));
+                    events.extend(take_arrived(streams, contents, stream));
                 }
             }
             ServerEvent::Trailers { stream, .. } => {
-                events.extend(take_arrived(streams, calls, stream));
+                events.extend(take_arrived(streams, contents, stream));
             }
             ServerEvent::Reset { stream, .. } => {
-                take_arrived(streams, calls, stream);
+                take_arrived(streams, contents, stream);
                 events.push(ServedEvent::Reset(stream));
             }
             ServerEvent::Opened | ServerEvent::GoAway { .. } => {}
@@ -209,7 +210,7 @@ impl Http2 {
     pub(crate) fn forget(&mut self, stream: u32) -> Option<Owed> {
         match self.streams.remove(&stream)? {
             Stream::Arriving(_) => {
-                self.calls.remove(&stream);
+                self.contents.remove(&stream);
                 None
             }
             Stream::Owed(owed) => {
@@ -361,14 +362,11 @@ const FRAME: &[u8] = &[FILLER; FRAME_BYTES_DEFAULT as usize];
 /// Takes the request of a stream whose body was missing, as an event.
 fn take_arrived(
     streams: &mut HashMap<u32, Stream>,
-    calls: &mut HashMap<u32, CallBody>,
+    contents: &mut HashMap<u32, Box<RequestContent>>,
     stream: u32,
 ) -> Option<ServedEvent> {
     let Some(&Stream::Arriving(request)) = streams.get(&stream) else { return None };
     streams.remove(&stream);
-    if !request.is_call {
-        return Some(ServedEvent::Request(stream, Ok(request)));
-    }
-    let body = calls.remove(&stream)?;
-    Some(ServedEvent::Call(stream, request, Box::new(body)))
+    let content = if contents.is_empty() { None } else { contents.remove(&stream) };
+    Some(ServedEvent::Request(stream, request, content))
 }

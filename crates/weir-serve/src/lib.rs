@@ -22,16 +22,19 @@ mod grpc;
 mod http_version;
 mod limits;
 mod routes;
+mod shop;
 mod tls;
 mod units;
 mod web_socket_options;
 
+mod content;
 mod reply;
 mod request;
 
 mod counters;
 mod log;
 mod pending;
+mod reason;
 mod response;
 mod stats;
 mod stream_head;
@@ -62,6 +65,7 @@ pub use options::ServeOptions;
 pub use pending::Fifo;
 pub use routes::{BrokenResponses, Route, RouteBody, RoutePath, Routes};
 pub use server::Server;
+pub use shop::{ShopOptions, ShopStats};
 pub use stats::{RouteStats, Shared, Stats};
 pub use tls::TlsConfig;
 #[cfg(feature = "tls")]

@@ -9,6 +9,7 @@ use weir_http::server::{
 use weir_http::ws::handshake::has_token;
 use weir_http::ws::{DeflateTerms, UpgradeKey};
 
+use crate::content::RequestContent;
 use crate::delay::Delay;
 use crate::fault::FaultKind;
 use crate::grpc;
@@ -192,14 +193,40 @@ impl ServedRequest {
         bytes: &mut &[u8],
         routes: &Routes,
     ) -> Result<ReadProgress, BadRequest> {
-        parser.read(bytes, |part| match part {
+        parser.read(bytes, |part| self.read_part(part, routes))
+    }
+
+    /// Does the same, without routes, and keeps the request in `content`.
+    ///
+    /// # Errors
+    /// As in [`ServedRequest::read`].
+    #[cold]
+    pub(crate) fn read_with_content(
+        &mut self,
+        parser: &mut RequestParser,
+        bytes: &mut &[u8],
+        content: &mut RequestContent,
+    ) -> Result<ReadProgress, BadRequest> {
+        if parser.is_in_body() {
+            return Ok(parser.read_body(bytes, |bytes| content.take_body(bytes))?);
+        }
+        let routes = Routes::default();
+        parser.read(bytes, |part| {
+            content.take(&part);
+            self.read_part(part, &routes)
+        })
+    }
+
+    #[inline(always)]
+    fn read_part(&mut self, part: RequestPart<'_>, routes: &Routes) -> Result<(), BadRequest> {
+        match part {
             RequestPart::Line(line) => {
                 *self = ServedRequest::default();
                 self.read_line(&line, routes)
             }
             RequestPart::Field { name, value } => self.read_header(name, value),
             RequestPart::Head(head) => self.end_head(&head),
-        })
+        }
     }
 
     /// Reads a request of HTTP/2 from its fields.

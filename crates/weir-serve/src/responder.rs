@@ -13,10 +13,10 @@ use crate::accounts::Accounts;
 use crate::action::{Action, Due};
 use crate::behaviour::{Behaviour, Framing, Mode};
 use crate::connection::{Connection, Protocol};
+use crate::content::RequestContent;
 use crate::counters::add;
 use crate::draws::Draws;
 use crate::fault::{Fault, FaultKind};
-use crate::grpc::CallBody;
 use crate::http_version::HttpVersion;
 use crate::http2::{Owed, ServedEvent};
 use crate::pending::{Fifo, Pending};
@@ -32,6 +32,7 @@ use sockets::Sockets;
 use waiting::{QUEUED_MAX, Waiting};
 
 mod plain_head;
+mod shop;
 mod sockets;
 mod streams;
 mod waiting;
@@ -153,7 +154,7 @@ impl Responder {
         let mut parser = std::mem::take(&mut connection.parser);
         parser.reset();
         let protocol = match self.shared.behaviour.version() {
-            HttpVersion::Http1 => Protocol::Http1,
+            HttpVersion::Http1 => Protocol::http1(self.shared.behaviour.shop.is_some()),
             HttpVersion::Auto | HttpVersion::Http2 => Protocol::Undecided { preface_bytes: 0 },
         };
         *connection =
@@ -314,13 +315,13 @@ impl Responder {
     }
 
     /// Decides the response to a complete request, read at `at`. `stream` is its stream in HTTP/2,
-    /// and 0 in HTTP/1; `call` is its body, if it is a call of gRPC.
+    /// and 0 in HTTP/1; `content` is its content, if its response depends on it.
     fn take_request(
         &mut self,
         conn: ConnId,
         stream: u32,
         request: &ServedRequest,
-        call: Option<&CallBody>,
+        content: Option<&RequestContent>,
         at: Nanos,
     ) {
         if self.connections[conn.index()].is_ending {
@@ -333,6 +334,7 @@ impl Responder {
         }
         if let Some(key) = request.upgrade_key()
             && stream == 0
+            && content.is_none()
             && self.sockets().accepts(conn, request)
         {
             let Reply { route, delay, .. } = self.reply(request);
@@ -357,11 +359,7 @@ impl Responder {
             Mode::Concurrent => at.after(delay_ns),
             Mode::Fifo => self.fifo.depart(at, delay_ns),
         };
-        let framing = match behaviour.framing {
-            framing if reply.has_events => framing.of_events(request.is_http10 || behaviour.http10),
-            Framing::Chunked { .. } if request.is_http10 => Framing::UntilClose,
-            framing => framing,
-        };
+        let framing = behaviour.response_framing(request.is_http10, reply.has_events);
         let is_last = behaviour.requests_per_connection.is_some_and(|limit| taken >= limit);
         let must_close = is_last || framing == Framing::UntilClose;
         let mut response = Response {
@@ -376,8 +374,11 @@ impl Responder {
             log_place,
             ..Response::bare(ResponseKind::Ordinary, reply.status, at)
         };
+        if let Some(reply) = content.and_then(|it| self.shared.shop_reply(it, at, due_at)) {
+            response.set_shop(reply);
+        }
         // With another status of HTTP, the response is one of a server that speaks no gRPC.
-        let call = call.filter(|_| reply.status == 200);
+        let call = content.and_then(RequestContent::call).filter(|_| reply.status == 200);
         let own = behaviour.message_bytes.or(reply.route.map(|_| reply.body_bytes));
         let message_bytes = request.overrides.body_bytes.or(own);
         let has_events = reply.has_events;

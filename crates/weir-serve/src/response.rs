@@ -13,8 +13,10 @@ use crate::event_stream::EventProgress;
 use crate::grpc::{CallReply, push_stream_message};
 use crate::limits::FILLER;
 use crate::log::LogPlace;
+use crate::reason::reason;
 use crate::request::Slot;
 use crate::routes::{PreparedRoute, Route, Routed};
+use crate::shop::ShopReply;
 use crate::stats::Shared;
 use crate::units::push_decimal;
 
@@ -31,8 +33,8 @@ pub(crate) struct Response {
     pub(crate) framing: Framing,
     /// Progress of a response that is a stream of events: its pieces are the head and each event.
     pub(crate) events: Option<Box<EventProgress>>,
-    /// Status and message, if it is the response to a call of gRPC.
-    pub(crate) call: Option<Box<CallReply>>,
+    /// The content that was made for its request alone.
+    pub(crate) own: Option<Box<OwnContent>>,
     /// True if the request was HEAD.
     pub(crate) is_head: bool,
     /// True if the status line says HTTP/1.0.
@@ -43,6 +45,15 @@ pub(crate) struct Response {
     pub(crate) slot: Slot,
     /// Index of the request in the log, if there is one.
     pub(crate) log_place: Option<LogPlace>,
+}
+
+/// Content that was made for one request.
+#[derive(Clone, Debug)]
+pub(crate) enum OwnContent {
+    /// Status and message of the response to a call of gRPC.
+    Call(CallReply),
+    /// Status, headers and body of the shop.
+    Shop(ShopReply),
 }
 
 /// Kind of a response.
@@ -90,7 +101,7 @@ impl Response {
             route: None,
             framing: Framing::Length,
             events: None,
-            call: None,
+            own: None,
             is_head: false,
             is_http10: false,
             persistence: Persistence::Silent,
@@ -123,7 +134,7 @@ impl Response {
         if let (Part::Piece { piece, .. }, Some(settings)) = (part, shared.event_stream(self.route))
         {
             let sent_ns = shared.epoch_monotonic_ns + now.0;
-            match self.call {
+            match self.call() {
                 Some(_) => push_stream_message(out, &settings.data, piece, sent_ns),
                 None => settings.push_event(out, piece, part.is_last(), sent_ns),
             }
@@ -147,8 +158,35 @@ impl Response {
         self.received_at.after(end_ns)
     }
 
-    /// Returns the body that its route has prepared; `None` for filler.
-    pub(crate) fn route_body<'a>(&self, shared: &'a Shared) -> Option<&'a Arc<[u8]>> {
+    /// Makes it the shop's response.
+    pub(crate) fn set_shop(&mut self, reply: ShopReply) {
+        self.status = reply.status;
+        self.body_bytes = reply.body.len() as u64;
+        self.own = Some(Box::new(OwnContent::Shop(reply)));
+    }
+
+    /// Returns the response to a call of gRPC that it is.
+    pub(crate) fn call(&self) -> Option<&CallReply> {
+        match **self.own.as_ref()? {
+            OwnContent::Call(ref call) => Some(call),
+            OwnContent::Shop(_) => None,
+        }
+    }
+
+    /// Returns the shop's response that it is.
+    pub(crate) fn shop(&self) -> Option<&ShopReply> {
+        match **self.own.as_ref()? {
+            OwnContent::Call(_) => None,
+            OwnContent::Shop(ref reply) => Some(reply),
+        }
+    }
+
+    /// Returns the body of the shop's response, or the one that its route has prepared; `None` for
+    /// filler.
+    pub(crate) fn body<'a>(&'a self, shared: &'a Shared) -> Option<&'a Arc<[u8]>> {
+        if let Some(reply) = self.shop() {
+            return Some(&reply.body);
+        }
         let routed = self.route?;
         shared.behaviour.routes.get(routed.index).body(routed.is_broken)
     }
@@ -289,10 +327,8 @@ impl Renderer {
             let range = part.range(total);
             let bytes = range.end - range.start;
             let last = part.is_last();
-            let is_filler = response
-                .route
-                .is_none_or(|routed| !self.route_body(backend, response, routed, range, last));
-            if is_filler {
+            let is_filler = response.route.is_none() && response.own.is_none();
+            if is_filler || !self.given_body(backend, response, range, last) {
                 self.body(backend, response, bytes, last);
             }
         }
@@ -368,11 +404,18 @@ impl Renderer {
             Persistence::KeepAlive => text.extend_from_slice(b"Connection: keep-alive\r\n"),
             Persistence::Close => text.extend_from_slice(b"Connection: close\r\n"),
         }
-        text.extend_from_slice(match response.route {
-            None if response.kind == ResponseKind::Ordinary => &self.fixed_headers,
-            None => &self.own_headers,
-            Some(routed) => &self.routes[usize::from(routed.index)].headers,
-        });
+        match (response.shop(), response.route) {
+            (Some(reply), _) => {
+                push_lines(text, self.shared.behaviour.fields_beside(&reply.fields))
+            }
+            (None, Some(routed)) => {
+                text.extend_from_slice(&self.routes[usize::from(routed.index)].headers);
+            }
+            (None, None) if response.kind == ResponseKind::Ordinary => {
+                text.extend_from_slice(&self.fixed_headers);
+            }
+            (None, None) => text.extend_from_slice(&self.own_headers),
+        }
         if self.shared.behaviour.stamps && response.kind == ResponseKind::Ordinary {
             push_stamps(text, response, now, self.shared.epoch_monotonic_ns);
         }
@@ -404,18 +447,17 @@ impl Renderer {
         }
     }
 
-    /// Adds a range of the body that a route has prepared, and the body's end if it is the `last`.
-    /// Returns false if the body is filler.
+    /// Adds a range of the body that a route or the shop has made, and the body's end if it is the
+    /// `last`. Returns false if the body is filler.
     #[cold]
-    fn route_body<B: Backend>(
+    fn given_body<B: Backend>(
         &mut self,
         backend: &mut B,
         response: &Response,
-        routed: Routed,
         range: Range<u64>,
         last: bool,
     ) -> bool {
-        let Some(body) = response.route_body(&self.shared).cloned() else { return false };
+        let Some(body) = response.body(&self.shared).cloned() else { return false };
         if !response.has_body() {
             return true;
         }
@@ -432,8 +474,9 @@ impl Renderer {
             }
             return true;
         }
-        let parts = &self.routes[usize::from(routed.index)];
-        let template = parts.bodies[usize::from(routed.is_broken)];
+        let template = response.route.and_then(|routed| {
+            self.routes[usize::from(routed.index)].bodies[usize::from(routed.is_broken)]
+        });
         // A template is sent from its start.
         match template.filter(|_| range.start == 0 && range.end > COPIED_MAX_BYTES) {
             None => self.text.extend_from_slice(bytes),
@@ -489,8 +532,18 @@ impl Renderer {
 
 /// Returns the header lines of responses of a route, or of those without one.
 fn header_lines(behaviour: &Behaviour, route: Option<&Route>) -> Vec<u8> {
-    let fields = behaviour.fields(route).into_iter();
-    fields.flat_map(|(name, value)| format!("{name}: {value}\r\n").into_bytes()).collect()
+    let mut lines = Vec::new();
+    push_lines(&mut lines, behaviour.fields(route));
+    lines
+}
+
+/// Appends header lines of these names and values.
+fn push_lines(text: &mut Vec<u8>, fields: Vec<(&str, &str)>) {
+    for (name, value) in fields {
+        for part in [name, ": ", value, "\r\n"] {
+            text.extend_from_slice(part.as_bytes());
+        }
+    }
 }
 
 /// Bytes of an injected fault, which belong to no response.
@@ -526,41 +579,6 @@ fn push_stamps(text: &mut Vec<u8>, response: &Response, now: Nanos, epoch_ns: u6
     text.extend_from_slice(b"\r\n");
 }
 
-/// Returns the reason phrase (RFC 9110 §15), empty for a status without a common one.
-fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        204 => "No Content",
-        206 => "Partial Content",
-        301 => "Moved Permanently",
-        302 => "Found",
-        303 => "See Other",
-        304 => "Not Modified",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        408 => "Request Timeout",
-        409 => "Conflict",
-        410 => "Gone",
-        413 => "Content Too Large",
-        429 => "Too Many Requests",
-        431 => "Request Header Fields Too Large",
-        500 => "Internal Server Error",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        505 => "HTTP Version Not Supported",
-        _ => "",
-    }
-}
-
 /// True if the behaviour gives every plain request the same bytes at once, so that they can be
 /// prepared.
 pub(crate) fn is_uniform(behaviour: &Behaviour) -> bool {
@@ -568,6 +586,7 @@ pub(crate) fn is_uniform(behaviour: &Behaviour) -> bool {
         && behaviour.mode == Mode::Concurrent
         && behaviour.drip.is_none()
         && behaviour.events.is_none()
+        && behaviour.shop.is_none()
         && behaviour.faults.is_empty()
         && behaviour.framing == Framing::Length
         && behaviour.requests_per_connection.is_none()

@@ -9,12 +9,15 @@ use weir_http::grpc::GrpcStatus;
 use weir_io::Nanos;
 
 use crate::behaviour::Behaviour;
+use crate::content::RequestContent;
 use crate::counters::{
     Counters, EventCounts, GRPC_STATUSES, GrpcCounts, RequestCounts, TlsCounts, WebSocketCounts,
 };
+use crate::draws::Draws;
 use crate::event_stream::EventStream;
 use crate::log::Arrival;
 use crate::routes::{PreparedRoute, Routed};
+use crate::shop::{Shop, ShopReply, ShopStats};
 
 /// Counters of a server, at one moment or at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +40,8 @@ pub struct Stats {
     pub tls: TlsCounts,
     /// Requests of each route, in the order of the routes.
     pub routes: Vec<RouteStats>,
+    /// The counters of the shop, if there is one.
+    pub shop: Option<ShopStats>,
     /// Recorded arrivals ([`Behaviour::arrivals_max`]), in order, for each worker. Filled only at
     /// the end, by [`Handle::stop`](crate::Handle::stop).
     pub arrivals: Vec<Vec<Arrival>>,
@@ -87,6 +92,9 @@ impl Stats {
             let routes: Vec<String> = self.routes.iter().map(RouteStats::to_json).collect();
             let _ = write!(json, ",\"routes\":[{}]", routes.join(","));
         }
+        if let Some(shop) = &self.shop {
+            let _ = write!(json, ",\"shop\":{}", shop.to_json());
+        }
         json.push('}');
         json
     }
@@ -116,10 +124,12 @@ impl RouteStats {
     }
 }
 
-/// State shared by the workers of one server: the behaviour and the counters.
+/// State shared by the workers of one server: the behaviour, the shop and the counters.
 #[derive(Debug)]
 pub struct Shared {
     pub(crate) behaviour: Behaviour,
+    /// The shop, if the behaviour has one.
+    shop: Option<Shop>,
     /// `CLOCK_MONOTONIC` at the epoch of the backends' clock.
     pub(crate) epoch_monotonic_ns: u64,
     counters: Vec<Counters>,
@@ -146,10 +156,24 @@ impl Shared {
     /// Makes the state for `workers` workers whose backends share one clock, whose epoch was at
     /// `epoch_monotonic_ns` (see `weir_io::Clock::epoch_monotonic_ns`).
     pub fn new(behaviour: Behaviour, epoch_monotonic_ns: u64, workers: usize) -> Arc<Shared> {
+        Shared::with_tls(behaviour, epoch_monotonic_ns, workers, false)
+    }
+
+    /// Makes the same for connections with TLS, if `is_tls`.
+    pub(crate) fn with_tls(
+        behaviour: Behaviour,
+        epoch_monotonic_ns: u64,
+        workers: usize,
+        is_tls: bool,
+    ) -> Arc<Shared> {
         let route_requests: Vec<_> = behaviour.routes.iter().map(|_| AtomicU64::new(0)).collect();
         let streams_begun = (0..=route_requests.len()).map(|_| AtomicU64::new(0)).collect();
+        // Another server has other ids, so that cookies of this one are unknown there.
+        let ids = Draws::new(behaviour.seed, epoch_monotonic_ns);
+        let shop = behaviour.shop.as_ref().map(|options| Shop::new(options, ids, is_tls));
         Arc::new(Shared {
             behaviour,
+            shop,
             epoch_monotonic_ns,
             counters: (0..workers).map(|_| Counters::default()).collect(),
             requests_begun: AtomicU64::new(0),
@@ -176,6 +200,7 @@ impl Shared {
             RouteStats { path, method, requests, broken }
         };
         stats.routes = of_routes.map(count).collect();
+        stats.shop = self.shop.as_ref().map(Shop::stats);
         stats
     }
 
@@ -219,6 +244,18 @@ impl Shared {
                 self.behaviour.event_stream(Some(&prepared.route))
             }
         }
+    }
+
+    /// Returns the shop's response to a request with this content, read at `now` and answered at
+    /// `sent_at`; `None` without a shop.
+    #[cold]
+    pub(crate) fn shop_reply(
+        &self,
+        content: &RequestContent,
+        now: Nanos,
+        sent_at: Nanos,
+    ) -> Option<ShopReply> {
+        Some(self.shop.as_ref()?.respond(content.shop()?, now, sent_at))
     }
 
     /// Records that a request arrived at `at`; only the first call has an effect.

@@ -63,11 +63,15 @@ impl StreamHead {
         push: impl FnOnce(&[(&[u8], &[u8])]),
     ) {
         let StreamHead { shared, fixed, own, calls, of_routes, length, received, sent } = self;
-        let fixed = match response.route {
-            _ if response.call.is_some() => calls,
-            None if response.kind == ResponseKind::Ordinary => fixed,
-            None => own,
-            Some(routed) => &of_routes[usize::from(routed.index)],
+        let of_shop = response.shop();
+        let of_shop =
+            of_shop.map(|reply| lower_case(shared.behaviour.fields_beside(&reply.fields)));
+        let fixed = match (&of_shop, response.route) {
+            (Some(of_shop), _) => of_shop,
+            _ if response.call().is_some() => calls,
+            (None, None) if response.kind == ResponseKind::Ordinary => fixed,
+            (None, None) => own,
+            (None, Some(routed)) => &of_routes[usize::from(routed.index)],
         };
         let write = |out: &mut Vec<u8>, number: u64| {
             out.clear();
@@ -96,7 +100,12 @@ impl StreamHead {
 
 /// Returns the fields of responses of a route, or of those without one.
 fn fields(behaviour: &Behaviour, route: Option<&Route>) -> FieldList {
-    let fields = behaviour.fields(route).into_iter();
+    lower_case(behaviour.fields(route))
+}
+
+/// Returns fields with their names in lower case.
+fn lower_case(fields: Vec<(&str, &str)>) -> FieldList {
+    let fields = fields.into_iter();
     fields.map(|(name, value)| (name.to_ascii_lowercase().into(), value.into())).collect()
 }
 

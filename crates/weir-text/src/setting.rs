@@ -69,6 +69,7 @@ settings! {
     GRPC_BINARY "grpc.is_binary" "Bodies that are protobuf",
     DEBUG "debug" "Sending one request and showing it",
     LIST "list.source" "List of requests",
+    REDIRECTS "request.redirects" "Redirects to follow",
     SCENARIO "list.source.scenario" "File of scenarios",
     LIST_FORMAT "list.format" "Format of the list",
     LIST_ORDER "list.order" "Order of the requests of the list",

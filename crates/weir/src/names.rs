@@ -22,6 +22,7 @@ const NAMES: &[(Setting, &str)] = &[
     (DEBUG, "--debug"),
     (LIST, "--from"),
     (SCENARIO, "--scenario"),
+    (REDIRECTS, "--follow"),
     (LIST_FORMAT, "--from-format"),
     (LIST_ORDER, "--order"),
     (SKIP_OTHER_ORIGINS, "--skip-other-origins"),

@@ -68,7 +68,7 @@ pub(crate) fn after_empty_lines(bytes: &[u8], mut at: usize) -> usize {
 
 /// Parses the request line at `at` if it has the form of RFC 9112 §3: method, target without
 /// blanks, version of HTTP/1, one space between them. `None` if it has another or is incomplete.
-#[inline]
+#[inline(always)]
 pub(crate) fn read_request(bytes: &[u8], at: usize) -> Option<LineOffsets> {
     let method = method_end(bytes, at)?;
     let target = scan::find_blank(bytes, method + 1)?;
@@ -90,7 +90,7 @@ pub(crate) fn read_request(bytes: &[u8], at: usize) -> Option<LineOffsets> {
 }
 
 /// Returns the end of the method at `at`, a token before a space; `None` if there is none.
-#[inline]
+#[inline(always)]
 fn method_end(bytes: &[u8], at: usize) -> Option<usize> {
     // Nearly every request has one of these two, which need no search.
     let rest = &bytes[at..];

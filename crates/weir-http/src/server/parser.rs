@@ -14,7 +14,8 @@ use crate::message::section::{LINE_BYTES_KEPT, Paused, SECTION_BYTES_MAX, Sectio
 /// Limit on the size of a chunk, exclusive, in bytes: a larger one is an error of the client.
 const CHUNK_BYTES_LIMIT: u64 = 1 << 60;
 
-/// The server side of one HTTP/1 connection, as far as it receives. Bodies are skipped.
+/// The server side of one HTTP/1 connection, as far as it receives. Bodies are skipped, or passed
+/// on as they arrive.
 ///
 /// A line is parsed in place if it arrives whole, otherwise in a buffer. Lines are judged when they
 /// are complete, so the results do not depend on the sizes of the pieces.
@@ -91,8 +92,21 @@ impl RequestParser {
         }
     }
 
+    /// True within a body: its head is read, and not all of the body.
+    pub fn is_in_body(&self) -> bool {
+        match self.state.phase {
+            RequestElement::Start | RequestElement::Fields | RequestElement::Failed(_) => false,
+            RequestElement::Fixed
+            | RequestElement::ChunkLine
+            | RequestElement::ChunkData
+            | RequestElement::TrailerStart
+            | RequestElement::Trailers => true,
+        }
+    }
+
     /// Reads from the start of `bytes` up to the end of a request, or of a head with a body, and
-    /// removes the bytes read. `take` gets the parts of the head, possibly over several calls.
+    /// removes the bytes read. `take` gets the parts of the head, possibly over several calls; a
+    /// body is skipped.
     ///
     /// # Errors
     /// The bytes are not a request, or `take` has returned the error. The connection must not be
@@ -128,6 +142,38 @@ impl RequestParser {
             RequestElement::Failed(fault) => Err(fault.into()),
             _ => Ok(self.skip_chunks(bytes)?),
         }
+    }
+
+    /// Does the same [within a body](RequestParser::is_in_body). `take` gets its bytes without the
+    /// framing of chunks, in as many pieces as they arrive in.
+    ///
+    /// # Errors
+    /// The bytes are not the rest of a request, as for [`RequestParser::read`].
+    pub fn read_body(
+        &mut self,
+        bytes: &mut &[u8],
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<ReadProgress, RequestFault> {
+        debug_assert!(self.is_in_body());
+        while !bytes.is_empty() {
+            let phase = self.state.phase;
+            let is_data = matches!(phase, RequestElement::Fixed | RequestElement::ChunkData);
+            // Framing is skipped byte by byte, so that data begin a piece.
+            let piece_bytes = if is_data { self.state.left.min(bytes.len() as u64) } else { 1 };
+            let (mut piece, rest) = bytes.split_at(piece_bytes as usize);
+            *bytes = rest;
+            if is_data {
+                take(piece);
+            }
+            let progress = match phase {
+                RequestElement::Fixed => self.state.skip_fixed(&mut piece),
+                _ => self.skip_chunks(&mut piece)?,
+            };
+            if progress == ReadProgress::End {
+                return Ok(progress);
+            }
+        }
+        Ok(ReadProgress::Incomplete)
     }
 
     /// Prepares for a new connection; allocations are kept.
@@ -267,7 +313,7 @@ impl ParserState {
     }
 
     /// Parses the request line at `at`. Returns it and its end; `None` if it is incomplete.
-    #[inline]
+    #[inline(always)]
     fn request_line<'a>(
         &mut self,
         window: &'a [u8],

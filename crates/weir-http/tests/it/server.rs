@@ -73,6 +73,7 @@ fn parts_of_a_request() {
         [(b"Host", b"a"), (b"X-Y", b"z w"), (b"Empty", b""), (b"Content-Length", b"3")];
     assert_eq!(fields, expected);
     assert_eq!(post.head.map(|head| head.body), Some(RequestBody::Length(3)));
+    assert_eq!((&post.body[..], &head.body[..]), (&b"abc"[..], &b""[..]));
     assert_eq!((&head.method[..], &head.target[..], head.minor), (&b"HEAD"[..], &b"*"[..], 0));
     let ends: Vec<_> = requests.iter().map(|request| request.end).collect();
     assert_eq!(ends, [Some(text.len() - 24), Some(text.len() - 5)]);
@@ -160,8 +161,8 @@ fn a_head_has_a_limit() {
 const POST: &str = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 #[test]
-fn bodies_end_where_they_end_at_every_split() {
-    let check = |head: &str, body: &str| {
+fn bodies_are_whole_and_end_where_they_end_at_every_split() {
+    let check = |head: &str, body: &str, content: &str| {
         let text = [head, body, "GET"].concat();
         let end = text.len() - 3;
         for split in 0..=text.len() {
@@ -169,13 +170,15 @@ fn bodies_end_where_they_end_at_every_split() {
             let (requests, fault) = receive(&mut RequestParser::default(), text.as_bytes(), cut);
             assert_eq!((requests.len(), fault), (1, None), "{text:?} split at {split}");
             assert_eq!(requests[0].end, Some(end), "{text:?} split at {split}");
+            assert_eq!(requests[0].body, content.as_bytes(), "{text:?} split at {split}");
         }
     };
-    check("POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\n", "12345");
-    check(POST, "0\r\n\r\n");
-    check(POST, "5\r\nhello\r\n0\r\n\r\n");
-    check(POST, "A;x=y\r\n0123456789\r\n1 \r\n\n\r\n00\r\nTrailer: 1\r\nb: c\r\n\r\n");
-    check(POST, "5\nhello\n0\n\n");
+    check("POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\n", "12345", "12345");
+    check(POST, "0\r\n\r\n", "");
+    check(POST, "5\r\nhello\r\n0\r\n\r\n", "hello");
+    let trailed = "A;x=y\r\n0123456789\r\n1 \r\n\n\r\n00\r\nTrailer: 1\r\nb: c\r\n\r\n";
+    check(POST, trailed, "0123456789\n");
+    check(POST, "5\nhello\n0\n\n", "hello");
 }
 
 #[test]

@@ -185,16 +185,20 @@ fn connections(plan: &Plan, allowed: Option<u64>) -> Fact {
 
 /// The list of requests, or the scenarios of users.
 fn list(list: &ListPlan) -> Fact {
+    let follows = match list.redirects {
+        0 => String::new(),
+        most => format!(", up to {} followed", Fact::counted(most.into(), "redirect").text),
+    };
     if let Some(users) = &list.users {
         let scenarios = Fact::counted(users.scenarios.len() as u64, "scenario");
-        return scenarios.then(" of ").then(&Fact::counted(list.rows, "step").text);
+        return scenarios.then(" of ").then(&Fact::counted(list.rows, "step").text).then(&follows);
     }
     let order = match list.order {
         ListOrder::Sequential => " in order".to_owned(),
         ListOrder::Random { seed } => format!(" at random, seed {seed}"),
         ListOrder::Once => " once each".to_owned(),
     };
-    Fact::named("list of", Fact::counted(list.rows, "request").text).then(&order)
+    Fact::named("list of", Fact::counted(list.rows, "request").text).then(&order).then(&follows)
 }
 
 /// The number of expectations, of all responses and of those to some requests of a list.

@@ -39,7 +39,14 @@ pub(super) fn blocks(document: &Document, detail: &Detail, explained: &[Block]) 
 
 /// Returns the names of requests.
 fn of_requests(document: &Document) -> impl Iterator<Item = &NameSection> {
-    document.names.iter().filter(|name| !name.is_of_users())
+    let list = document.plan.list.as_ref().filter(|list| list.redirects > 0);
+    // Names of redirected requests are behind all others.
+    let redirects = list.map_or(usize::MAX, |list| list.request_names() / 2);
+    let is_shown = move |index: usize, name: &NameSection| {
+        !name.is_of_users() && (index < redirects || name.results.planned > 0)
+    };
+    let names = document.names.iter().enumerate();
+    names.filter(move |(index, name)| is_shown(*index, name)).map(|(_, name)| name)
 }
 
 /// Returns the names to show, in the order of the list.

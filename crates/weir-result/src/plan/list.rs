@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::absent::is_default;
+
 use super::users::{ScenarioPlan, UsersPlan};
 
 /// A list of requests that are sent in place of one.
@@ -36,6 +38,11 @@ pub struct ListPlan {
     /// are those of their scenarios then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users: Option<UsersPlan>,
+    /// Redirects that each request follows at most; absent if they follow none. The names of the
+    /// requests are there twice then: those behind the first half are of requests whose responses
+    /// were redirected.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub redirects: u8,
     /// Requests of other origins, which were left out, by origin; absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_origins: BTreeMap<String, u64>,

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use weir_engine::{ListRows, ListedRequest, RequestList, RowStream};
+use weir_engine::{ListRows, ListedRequest, RequestList, RowStream, UserPlan};
 use weir_http::{Prepared, is_safe_method};
 use weir_requests::list::{
     Group, ListFormat, NAMES_MAX, Names, Order, RecordedRequest, Row, RowIndex, Sequence, TableRows,
@@ -25,7 +25,7 @@ use weir_requests::scenario::Scenarios;
 use weir_result::document::Input;
 use weir_result::{ListOrder, ListPlan, Note};
 use weir_text::brief;
-use weir_text::setting::{GROUP, LIST_ORDER, PART, ROWS};
+use weir_text::setting::{GROUP, LIST_ORDER, PART, REDIRECTS, ROWS};
 
 use crate::access::MachineAccess;
 use crate::prepare::body::REQUEST_MAX_BYTES;
@@ -43,7 +43,6 @@ pub(crate) use stream::StreamFacts;
 use stream::UnreadRows;
 use templates::Templates;
 pub(crate) use users::on_streams;
-use weights::{WITH_INTERVALS_MAX, heaviest};
 
 /// The rows of a list, read and not yet prepared.
 #[derive(Debug, Default)]
@@ -156,13 +155,9 @@ impl List {
             names.add_other();
         }
         let mut all = names.all().to_vec();
-        let with_slices = match &self.scenarios {
-            None => heaviest(&requests, &prepared.weights, all.len(), WITH_INTERVALS_MAX),
-            Some(scenarios) => {
-                expectations.expect_always();
-                users::add_names(scenarios, &requests, &mut all)
-            }
-        };
+        let with_slices = users::add_names(self, spec, &requests, &prepared.weights, &mut all);
+        let users = self.users(spec, url, requests.len())?;
+        users.iter().for_each(|_| expectations.expect_always());
         let plan = ListPlan {
             order: list_order,
             turns,
@@ -171,6 +166,7 @@ impl List {
             probed: self.probed(&requests, index, &method),
             templates: common.templates.plan(spec, &requests),
             users: self.scenarios.as_ref().map(|scenarios| users::plan(spec, scenarios)),
+            redirects: spec.request.redirects,
             other_origins: prepared.other_origins,
             ..self.plan_of_file(requests.len(), turns)
         };
@@ -183,7 +179,6 @@ impl List {
         let names = u16::try_from(all.len()).expect("names are limited");
         let checks = expectations.finish(Some(names), index);
         let seed = spec.templates.seed;
-        let users = self.scenarios.as_ref().map(|it| Arc::new(users::of(spec, url, it.clone())));
         let list = Arc::new(RequestList { rows, sequence, names, with_slices, seed, table, users });
         let first = (method, request);
         let mut secrets = prepared.secrets;
@@ -193,6 +188,24 @@ impl List {
         replay.iter_mut().for_each(|it| it.plan.name = redaction.text(&it.plan.name));
         let inputs = prepared.inputs;
         Ok(PreparedList { list, plan, first, checks, inputs, secrets, stream, replay })
+    }
+
+    /// Returns the users who send the requests, of which this number is prepared; `None` if each slot
+    /// has one request.
+    ///
+    /// # Errors
+    /// When the requests of a long list would be redirected.
+    fn users(&self, spec: &RunSpec, url: &Url, requests: usize) -> Result<Option<Arc<UserPlan>>> {
+        let scenarios = match &self.scenarios {
+            Some(scenarios) => scenarios.clone(),
+            None if spec.request.redirects == 0 => return Ok(None),
+            None if self.long.is_some() => {
+                bail!("{REDIRECTS}: a list of this length is read during the load: shorten it")
+            }
+            None => users::of_rows(requests),
+        };
+        let has_scenarios = self.scenarios.is_some();
+        Ok(Some(Arc::new(users::of(spec, url, scenarios, has_scenarios))))
     }
 
     /// Returns the plan of a list with so many prepared rows and turns in a pass, as far as its

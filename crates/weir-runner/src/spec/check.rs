@@ -5,8 +5,8 @@ use weir_result::{ListOrder, Load, check_connection_stages};
 use weir_text::setting::{
     ABORT, BODY, CONNECTION_LIFETIME, CONNECTIONS, CONNECTIONS_MAX, DURATION, EXPECT_MAX_BODY,
     FORM_FIELD, GRPC, GRPC_BINARY, H2_WINDOW, HPACK_TABLE, HTTP, IN_FLIGHT, LIST, MESSAGES, METHOD,
-    PART, PIPELINE, PROVE_CLIENT, RATE, REPLAY, REQUESTS, SCENARIO, SCRIPT, STAGES, STREAMS,
-    THREADS, WARMUP,
+    PART, PIPELINE, PROVE_CLIENT, RATE, REDIRECTS, REPLAY, REQUESTS, SCENARIO, SCRIPT, STAGES,
+    STREAMS, THREADS, WARMUP,
 };
 use weir_text::units::exact_duration;
 use weir_verdict::AbortCondition;
@@ -36,6 +36,7 @@ impl RunSpec {
         check_grpc(spec)?;
         check_replay(spec)?;
         check_users(spec)?;
+        check_redirects(spec)?;
         spec.check_whole_load()
     }
 
@@ -176,6 +177,30 @@ fn check_grpc(spec: &RunSpec) -> Result<()> {
         _ => return Ok(()),
     };
     bail!("{GRPC} {problem}");
+}
+
+/// Checks that the other choices of a run fit requests that follow redirects.
+///
+/// # Errors
+/// When one does not; the message has the reason.
+fn check_redirects(spec: &RunSpec) -> Result<()> {
+    if spec.request.redirects == 0 {
+        return Ok(());
+    }
+    let problem = if spec.compat.is_some() {
+        "cannot be used in a run of wrk or wrk2".to_owned()
+    } else if spec.grpc.is_some() {
+        format!("is for pages, and calls of gRPC have no redirects: drop {GRPC}")
+    } else if spec.script.is_some() {
+        format!("needs requests that no script makes: drop {SCRIPT}")
+    } else if spec.replay.is_some() {
+        format!("would send more than the log has: drop {REPLAY}")
+    } else if spec.load.pipeline > 1 {
+        format!("waits for each response before it goes on: drop {PIPELINE}")
+    } else {
+        return Ok(());
+    };
+    bail!("{REDIRECTS} {problem}");
 }
 
 /// Checks that the other choices of a run fit users with scenarios.

@@ -21,6 +21,14 @@ pub struct RequestSpec {
     /// Body; absent for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<BodySpec>,
+    /// Redirects that each request follows at most.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redirects: u8,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u8) -> bool {
+    *number == 0
 }
 
 /// A body.

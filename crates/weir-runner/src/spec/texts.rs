@@ -163,7 +163,7 @@ impl<'a> PlaceList<'a> {
     }
 
     fn of_request(&mut self, request: &'a mut RequestSpec) {
-        let RequestSpec { method, headers, basic_auth, body } = request;
+        let RequestSpec { method, headers, basic_auth, body, redirects: _ } = request;
         self.alike("request.method", TextKind::Plain, method);
         for Header { name, value } in headers {
             let field = format!("request.headers.{name}");

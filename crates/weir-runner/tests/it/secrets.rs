@@ -127,6 +127,7 @@ fn request() -> RequestSpec {
             FormField { name: text(), value: FormValue::Text(text()) },
             FormField { name: "file".to_owned(), value: FormValue::File(file("x")) },
         ])),
+        redirects: 0,
     }
 }
 

@@ -20,13 +20,23 @@ impl PlainHead {
         if length == 0 {
             return (0, bytes);
         }
-        // Most often there is one, and then nothing is divided.
+        // Most often there is one.
         if bytes.len() < 2 * length {
             return bytes.strip_prefix(&self.0[..]).map_or((0, bytes), |rest| (1, rest));
         }
-        let same = |head: &&[u8]| **head == self.0[..];
-        let copies = bytes.chunks_exact(length).take_while(same).count();
-        (u32::try_from(copies).unwrap_or(u32::MAX), &bytes[copies * length..])
+        self.many_copies(bytes)
+    }
+
+    /// Does the same, for more than one. A loop of its own keeps its values in registers.
+    #[inline(never)]
+    fn many_copies<'a>(&self, bytes: &'a [u8]) -> (u32, &'a [u8]) {
+        let mut copies = 0;
+        let mut rest = bytes;
+        while let Some(behind) = rest.strip_prefix(&self.0[..]) {
+            copies += 1;
+            rest = behind;
+        }
+        (copies, rest)
     }
 
     /// Returns its end, behind a start of it.

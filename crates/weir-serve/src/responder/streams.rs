@@ -7,6 +7,7 @@ use weir_http::h2::frame::PREFACE;
 use weir_io::{ConnId, Nanos};
 
 use super::Responder;
+use super::shop;
 use super::waiting::{LINGER_NS, Waiting};
 use crate::action::{Action, Due};
 use crate::connection::Protocol;
@@ -26,8 +27,10 @@ impl Responder {
     pub(super) fn receive_opening(&mut self, conn: ConnId, bytes: &[u8], at: Nanos) {
         let is_http2_only = self.shared.behaviour.version() == HttpVersion::Http2;
         let connection = &mut self.connections[conn.index()];
-        if connection.is_socket() {
-            return self.sockets().receive(conn, bytes, at);
+        match connection.protocol {
+            Protocol::WebSocket(_) => return self.sockets().receive(conn, bytes, at),
+            Protocol::ShopHttp1(_) => return shop::take_requests(self, conn, bytes, at),
+            _ => {}
         }
         let Protocol::Undecided { preface_bytes: seen } = connection.protocol else {
             return self.receive_frames(conn, bytes, at);
@@ -40,7 +43,7 @@ impl Responder {
         } else if expected.starts_with(bytes) {
             connection.protocol = Protocol::Undecided { preface_bytes: seen + bytes.len() };
         } else {
-            connection.protocol = Protocol::Http1;
+            connection.protocol = Protocol::http1(self.shared.behaviour.shop.is_some());
             if seen > 0 {
                 self.receive(conn, &PREFACE[..seen], at);
             }
@@ -77,13 +80,10 @@ impl Responder {
         add(&self.accounts.counters().requests.bad, malformed);
         for event in events.drain(..) {
             match event {
-                ServedEvent::Request(stream, Ok(request)) => {
-                    self.take_request(conn, stream, &request, None, at);
+                ServedEvent::Request(stream, request, content) => {
+                    self.take_request(conn, stream, &request, content.as_deref(), at);
                 }
-                ServedEvent::Call(stream, request, body) => {
-                    self.take_request(conn, stream, &request, Some(&body), at);
-                }
-                ServedEvent::Request(stream, Err(bad)) => self.refuse_fields(conn, stream, bad, at),
+                ServedEvent::Invalid(stream, bad) => self.refuse_fields(conn, stream, bad, at),
                 ServedEvent::Reset(stream) => self.abandon(conn, stream),
             }
         }
@@ -148,7 +148,7 @@ impl Responder {
     ) {
         let Some(http2) = self.connections[conn.index()].http2() else { return };
         let stream = response.stream;
-        if let Some(call) = &response.call {
+        if let Some(call) = response.call() {
             let head = &mut self.stream_head;
             let shared = &self.shared;
             let is_ok = call.is_ok();
@@ -179,7 +179,7 @@ impl Responder {
             http2.push_text(stream, part.is_last(), false, push);
         }
         if bytes > 0 {
-            let body = response.route_body(&self.shared);
+            let body = response.body(&self.shared);
             http2.push_body(stream, body, part.range(bytes), part.is_last());
         }
         if has_ended {

@@ -11,6 +11,7 @@ pub(crate) mod fake;
 mod grpc;
 mod http2;
 mod routes;
+mod shop;
 mod websocket;
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";

@@ -71,8 +71,8 @@ const PEERS: &str = "\
 -cert -key: vegeta's client certificate; use --cert FILE and --key FILE
 -keepalive: vegeta's choice of keep-alive; connections are kept unless --close client
 -disable-keepalive: hey's connection per request; use --close client
--redirects -disable-redirects: \
-    vegeta's and hey's redirects; weir follows no redirect: give the final URL
+-redirects: vegeta's greatest number of redirects; use --follow {N}
+-disable-redirects: hey's choice of redirects; weir follows none without --follow N
 -disable-compression: hey's choice of compression; weir sends no Accept-Encoding unless -H adds it
 -unix-socket: vegeta's Unix socket; use --unix {PATH}
 -laddr: vegeta's source address; use --source-ip {ADDRESS}
@@ -173,8 +173,8 @@ const PEERS: &str = "\
 --no-connection-reuse --no-vu-connection-reuse: k6's connection per request; use --close client
 --max-requests-per-connection --maxConnectionRequests --reconnectRate: \
     another tool's renewal of connections; use --requests-per-connection {N}
---redirect --max-redirects --follow: \
-    the redirects of oha and k6; weir follows no redirect: give the final URL
+--redirect --max-redirects: \
+    the greatest number of redirects of oha and k6; use --follow {N}
 --disable-compression --compressed: \
     oha's and curl's choice of compression; weir sends no Accept-Encoding unless -H adds it
 --json: the JSON output of oha and others; use --format json, or -o FILE

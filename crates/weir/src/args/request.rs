@@ -36,6 +36,10 @@ pub(crate) struct RequestArgs {
     #[arg(long = "form-field", value_name = "NAME=VALUE|NAME=@FILE", value_parser = form_field,
           conflicts_with_all = ["body", "body_size"])]
     form_fields: Vec<FormField>,
+    /// Follow up to N redirects within the origin of the URL; the response time goes to the end of
+    /// the last response
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "script")]
+    follow: u8,
     /// Lua script that makes requests and reads responses, with wrk's API
     #[arg(short, long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
@@ -57,6 +61,7 @@ impl RequestArgs {
                 [] => self.body.as_deref().map(body).or(self.body_size.map(BodySpec::Filler)),
                 fields => Some(BodySpec::Form(fields.to_vec())),
             },
+            redirects: self.follow,
         }
     }
 

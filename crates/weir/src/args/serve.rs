@@ -7,7 +7,7 @@ use clap::{ArgAction, Args};
 use weir_io::EngineChoice;
 use weir_serve::{
     Delay, Drip, EventCut, EventData, EventStall, EventStream, ExtraHeader, Fault, GrpcFault,
-    HttpVersion, Mode, Stall, TlsVersion,
+    HttpVersion, Mode, ShopOptions, Stall, TlsVersion,
 };
 use weir_text::units::{parse_bytes, parse_count, parse_duration_ns};
 
@@ -33,6 +33,7 @@ Examples:
   weir serve --size 10k --stall 5s+1.4s --fault reset:1/1000
   weir serve --routes routes.jsonl
   weir serve --events 50 --first exp:200ms --gap 20ms --event-data tokens
+  weir serve --shop --shop-token-ttl 30s
   weir serve --tls    # and then: weir --cacert weir-serve-ca.pem https://localhost:8080/
   weir serve --http 2 --h2-streams 10 --requests-per-connection 1000")]
 pub(crate) struct ServeArgs {
@@ -42,6 +43,8 @@ pub(crate) struct ServeArgs {
     pub(crate) response: ResponseArgs,
     #[command(flatten)]
     pub(crate) events: EventArgs,
+    #[command(flatten)]
+    pub(crate) shop: ShopArgs,
     #[command(flatten)]
     pub(crate) tls: ServerTlsArgs,
     #[command(flatten)]
@@ -163,6 +166,26 @@ impl EventArgs {
             stall: self.event_stall,
             cut: self.event_cut,
         })
+    }
+}
+
+/// The test shop.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Shop")]
+pub(crate) struct ShopArgs {
+    /// Respond as a shop with log-in, CSRF tokens, bearer tokens, carts and orders, and count the
+    /// rules that clients break
+    #[arg(long)]
+    pub(crate) shop: bool,
+    /// Time that a bearer token holds
+    #[arg(long, value_name = "T", value_parser = span, default_value = "15m", requires = "shop")]
+    pub(crate) shop_token_ttl: Duration,
+}
+
+impl ShopArgs {
+    /// Returns the shop that the flags describe.
+    pub(crate) fn options(&self) -> Option<ShopOptions> {
+        self.shop.then_some(ShopOptions { token_ttl: self.shop_token_ttl })
     }
 }
 

@@ -60,7 +60,12 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<ExitCode> {
         write_log(log, &stats).map_err(|error| NotWritten { place: "--log", error })?;
     }
     // The reader of the pipe may have closed it by now.
-    let _gone = terminal::print(|out| writeln!(out, "{}", stats.to_json()));
+    let _gone = terminal::print(|out| {
+        if let Some(shop) = &stats.shop {
+            writeln!(out, "{}", shop.broken_line())?;
+        }
+        writeln!(out, "{}", stats.to_json())
+    });
     if failed {
         bail!("a worker of the server failed");
     }
@@ -159,6 +164,7 @@ fn options(args: &ServeArgs) -> Result<ServeOptions> {
             events: args.events.stream(),
             headers: args.response.headers.clone(),
             routes,
+            shop: args.shop.options(),
             close: args.closing.close,
             http10: args.response.http10,
             requests_per_connection: args.closing.requests_per_connection,

@@ -121,6 +121,35 @@ fn flags_that_contradict_are_refused() {
     check("--events 5 --event-cut 1/2@5", "--events: a stream ends with event 5");
     check("--routes missing.jsonl", "--routes missing.jsonl cannot be read");
     check("--routes /dev/null", "it has no routes: write one on each line");
+    let own = "--shop has responses of its own: leave out";
+    check("--shop --size 10", &format!("{own} --size, or --shop"));
+    check("--shop --events 5", &format!("{own} --events, or --shop"));
+    check("--shop-token-ttl 5s", "--shop");
+    check("--shop --shop-token-ttl 0s", "--shop-token-ttl must be above zero");
+}
+
+/// The rules are in a line of their own, before the counters.
+#[test]
+fn a_shop_reports_the_rules_that_were_broken() {
+    let directory = Directory::new();
+    let flags = "--tls --shop --shop-token-ttl 90s --delay 1ms --threads 2";
+    let (mut process, port) = serve(&directory, flags);
+    process.next_line();
+    let file = directory.file("weir-serve-ca.pem");
+    let load = |words: &[&str]| {
+        let words = [&["--cacert", &file, "--expect"], words].concat();
+        let flags = "-n 20 -c 2 -t 1 --no-preflight";
+        weir::load("auto", flags, &words).assert_all_ok();
+    };
+    let url = |path: &str| format!("https://localhost:{port}{path}");
+    let client = "{\"client\":\"a\",\"secret\":\"secret\"}";
+    load(&["json:/expires_in=90", "-b", client, "-X", "POST", &url("/token")]);
+    load(&["status=401", &url("/api/products")]);
+    let (output, stats) = stop(process);
+    let line = output.stdout.lines().rev().nth(1);
+    assert_eq!(line, Some("rules broken: token_missing 20"), "{output:?}");
+    let shop = &stats["shop"];
+    assert_eq!((&shop["tokens"], &shop["broken"]["token_missing"]), (&20.into(), &20.into()));
 }
 
 /// Routes of [`routes_answer_by_path_and_are_counted`].

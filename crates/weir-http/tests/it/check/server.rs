@@ -16,6 +16,7 @@ pub(crate) struct Received {
     pub(crate) minor: u8,
     pub(crate) fields: Vec<(Vec<u8>, Vec<u8>)>,
     pub(crate) head: Option<RequestHead>,
+    pub(crate) body: Vec<u8>,
     /// Position after its last byte, if it is complete.
     pub(crate) end: Option<usize>,
 }
@@ -33,13 +34,20 @@ pub(crate) fn receive(
         let end = at + cut(at).clamp(1, bytes.len() - at);
         let mut rest = &bytes[at..end];
         loop {
-            let progress = parser.read(&mut rest, |part| {
-                collect(&mut requests, part);
-                Ok(())
-            });
+            let progress = match parser.is_in_body() {
+                true => parser.read_body(&mut rest, |bytes| {
+                    let last: &mut Received = requests.last_mut().expect("a request has a body");
+                    assert!(last.head.is_some() && last.end.is_none() && !bytes.is_empty());
+                    last.body.extend_from_slice(bytes);
+                }),
+                false => parser.read(&mut rest, |part| {
+                    collect(&mut requests, part);
+                    Ok(())
+                }),
+            };
             match progress {
                 Ok(ReadProgress::Incomplete) => break,
-                Ok(ReadProgress::Head) => assert!(!parser.is_idle()),
+                Ok(ReadProgress::Head) => assert!(parser.is_in_body() && !parser.is_idle()),
                 Ok(ReadProgress::End) => {
                     assert!(parser.is_idle());
                     let last: &mut Received = requests.last_mut().expect("a request ends");
@@ -88,7 +96,24 @@ pub(crate) fn received(bytes: &[u8]) {
         let cut = receive(&mut parser, bytes, |_| 1 + random.below(most));
         assert_eq!(cut, whole, "cut against whole");
     }
+    let ends: Vec<usize> = whole.0.iter().filter_map(|request| request.end).collect();
+    assert_eq!(skipped(bytes), (ends, whole.1), "bodies skipped");
     compare(bytes);
+}
+
+/// Returns the ends of the requests in `bytes`, and the fault, if their bodies are skipped.
+fn skipped(bytes: &[u8]) -> (Vec<usize>, Option<RequestFault>) {
+    let mut parser = RequestParser::default();
+    let mut rest = bytes;
+    let mut ends = Vec::new();
+    loop {
+        match parser.read(&mut rest, |_| Ok(())) {
+            Ok(ReadProgress::Incomplete) => return (ends, None),
+            Ok(ReadProgress::Head) => {}
+            Ok(ReadProgress::End) => ends.push(bytes.len() - rest.len()),
+            Err(fault) => return (ends, Some(fault)),
+        }
+    }
 }
 
 /// A deliberate difference from httparse.

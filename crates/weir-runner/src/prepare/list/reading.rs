@@ -53,7 +53,8 @@ impl List {
         };
         let headers = spec.request.headers.iter().map(|header| header.value.as_str());
         let mut texts = headers.chain([spec.target.url.as_str(), body]);
-        if makes_others || (spec.templates.rows.is_none() && !texts.any(|it| it.contains("{{"))) {
+        let has_fields = spec.templates.rows.is_some() || texts.any(|it| it.contains("{{"));
+        if makes_others || !(has_fields || spec.request.redirects > 0) {
             return Ok(None);
         }
         let source = ListSource::Urls(vec![spec.target.url.clone()]);

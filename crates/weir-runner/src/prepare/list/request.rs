@@ -171,7 +171,7 @@ impl Common {
         }
         let method = method.to_owned();
         let path = marks.fields.unmark(path);
-        let has_users = self.templates.captured.is_some();
+        let has_users = self.templates.has_users;
         if marks.fields.is_empty() && !has_users {
             let secrets = marks.secrets;
             let template = None;

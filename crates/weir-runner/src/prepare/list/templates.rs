@@ -27,8 +27,11 @@ pub(super) struct Templates {
     pub(super) table: Option<TableRows>,
     /// File of the table.
     pub(super) input: Option<Input>,
-    /// Names of the values that users capture; `None` if there are no users.
+    /// Names of the values that users capture; `None` without scenarios.
     pub(super) captured: Option<Vec<String>>,
+    /// True if each request is the step of a user: of a scenario, or with the redirects that it
+    /// follows.
+    pub(super) has_users: bool,
     /// True if rows of the list may have fields.
     of_rows: bool,
     /// True if fields of rows may read this machine.
@@ -90,6 +93,7 @@ impl Templates {
             table,
             input,
             captured: captured.map(<[String]>::to_vec),
+            has_users: captured.is_some() || spec.request.redirects > 0,
             of_rows: captured.is_some()
                 || is_own
                 || (spec.templates.everywhere && format.is_some()),

@@ -7,18 +7,30 @@ use weir_requests::scenario::{Scenario, ScenarioStep, Scenarios, SiteOrigin};
 use weir_result::{ConnectionLoad, ScenarioPlan, StepPlan, UsersPlan};
 use weir_text::setting::SCENARIO;
 
+use super::List;
 use super::weights::{WITH_INTERVALS_MAX, heaviest};
 use crate::spec::url::Url;
 use crate::spec::{ListSpec, RunSpec};
 
-/// Adds the names of the scenarios to those of the requests. Returns those with slices: the
-/// scenarios', and of the steps those that most users take.
+/// Adds the names of redirected requests, if redirects are followed, and of the scenarios to those of
+/// the requests of a list. Returns those with slices: the scenarios', and those of requests with the
+/// greatest weights.
 pub(super) fn add_names(
-    scenarios: &Scenarios,
+    list: &List,
+    spec: &RunSpec,
     requests: &[ListedRequest],
+    weights: &[u32],
     names: &mut Vec<String>,
 ) -> Vec<u16> {
-    let steps = names.len();
+    let rows = names.len();
+    if spec.request.redirects > 0 {
+        names.extend_from_within(..);
+        names[rows..].iter_mut().for_each(|name| *name += " (redirect)");
+    }
+    let Some(scenarios) = &list.scenarios else {
+        return heaviest(requests, weights, rows, WITH_INTERVALS_MAX);
+    };
+    let first = names.len() as u16;
     names.extend(scenarios.all.iter().map(|scenario| scenario.name.clone()));
     let weight = |scenario: &Scenario, step: &ScenarioStep| {
         let turns = f64::from(scenario.weight) * f64::from(step.repeat) * step.chance;
@@ -30,9 +42,21 @@ pub(super) fn add_names(
         .flat_map(|scenario| scenario.steps.iter().map(move |step| weight(scenario, step)));
     let weights: Vec<u32> = of_steps.collect();
     let own = scenarios.all.len().min(WITH_INTERVALS_MAX);
-    let mut with_slices = heaviest(requests, &weights, steps, WITH_INTERVALS_MAX - own);
-    with_slices.extend((steps as u16..).take(own));
+    let mut with_slices = heaviest(requests, &weights, rows, WITH_INTERVALS_MAX - own);
+    with_slices.extend((first..).take(own));
     with_slices
+}
+
+/// Returns one scenario for each row of a list, of nothing but its request.
+pub(super) fn of_rows(rows: usize) -> Scenarios {
+    let step = |row: usize| ScenarioStep {
+        row: row as u16, // There are fewer rows than 2^16.
+        repeat: 1,
+        chance: 1.0,
+        ..ScenarioStep::default()
+    };
+    let scenario = |row| Scenario { weight: 1, steps: vec![step(row)], ..Scenario::default() };
+    Scenarios { all: (0..rows).map(scenario).collect(), values: Vec::new() }
 }
 
 /// Returns the order in which users of the scenarios arrive.
@@ -63,12 +87,24 @@ pub(super) fn plan(spec: &RunSpec, scenarios: &Scenarios) -> UsersPlan {
     }
 }
 
-/// Returns the users for the engine, with the cookies of the server of `url`.
-pub(super) fn of(spec: &RunSpec, url: &Url, scenarios: Scenarios) -> UserPlan {
+/// Returns the users for the engine, with the cookies and redirects of the server of `url`.
+pub(super) fn of(spec: &RunSpec, url: &Url, scenarios: Scenarios, has_scenarios: bool) -> UserPlan {
+    // Without scenarios each stream has a request at a time.
+    let streams = u32::from(spec.http.streams.unwrap_or(1));
     UserPlan {
         scenarios,
-        users: at_a_time(spec),
-        origin: SiteOrigin { host: url.host.to_lowercase(), is_secure: url.is_secure },
+        users: if has_scenarios {
+            at_a_time(spec)
+        } else {
+            at_a_time(spec).saturating_mul(streams)
+        },
+        origin: SiteOrigin {
+            host: url.host.to_lowercase(),
+            port: url.port(),
+            is_secure: url.is_secure,
+        },
+        redirects: spec.request.redirects,
+        has_scenarios,
     }
 }
 

@@ -4,4 +4,5 @@
 mod client;
 mod curl;
 mod http2;
+mod shop;
 mod tls;

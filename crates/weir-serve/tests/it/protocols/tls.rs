@@ -15,12 +15,12 @@ use weir_serve::{HttpVersion, Identity, Stats, TlsConfig, TlsOptions, TlsVersion
 
 use crate::protocols::client::{Connection, check, connect, get, read};
 
-type Stream = StreamOwned<ClientConnection, TcpStream>;
+pub(crate) type Stream = StreamOwned<ClientConnection, TcpStream>;
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /// Makes an identity, and the configuration of a client that trusts it and offers `alpn`.
-fn make(alpn: &[&str]) -> (Identity, ClientConfig) {
+pub(crate) fn make(alpn: &[&str]) -> (Identity, ClientConfig) {
     let (identity, pem) = Identity::generate(&[]).expect("keys can be made");
     (identity, client(&pem, alpn, None))
 }
@@ -48,12 +48,12 @@ fn client(
     config
 }
 
-fn config(identity: Identity) -> TlsConfig {
+pub(crate) fn config(identity: Identity) -> TlsConfig {
     TlsConfig::new(TlsOptions::new(identity)).expect("the options are right")
 }
 
 /// Connects to a server by one of the names of its certificate.
-fn open(address: SocketAddr, config: &ClientConfig, name: &'static str) -> Stream {
+pub(crate) fn open(address: SocketAddr, config: &ClientConfig, name: &'static str) -> Stream {
     let name = ServerName::try_from(name).expect("a valid name");
     let conn = ClientConnection::new(Arc::new(config.clone()), name).expect("no limit is set");
     StreamOwned::new(conn, connect(address))

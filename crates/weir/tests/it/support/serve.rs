@@ -64,7 +64,9 @@ impl Serve {
         self.process.signal(&["TERM"]);
         let output = self.process.wait();
         assert!(output.status.success(), "{output:?}");
-        let stats = serde_json::from_str(&output.stdout);
+        // The counters of a shop are also in the line before.
+        let last = output.stdout.lines().last().unwrap_or_default();
+        let stats = serde_json::from_str(last);
         stats.unwrap_or_else(|_| panic!("its counters are JSON: {output:?}"))
     }
 }
