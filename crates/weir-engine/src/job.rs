@@ -3,6 +3,7 @@
 
 mod request_list;
 mod response_checks;
+mod shared_values;
 mod turns;
 
 use std::net::IpAddr;
@@ -21,6 +22,7 @@ pub use request_list::{
 };
 pub(crate) use request_list::{RowNames, TurnNames};
 pub use response_checks::{CallChecks, ResponseChecks};
+pub use shared_values::SharedValues;
 pub(crate) use turns::{ListTurn, Turns};
 
 /// A plan, ready to run.

@@ -30,7 +30,7 @@ pub use exchange::{
 pub use job::{
     BodyEncoder, CallChecks, Ending, Extras, Job, JobRequests, JobResponses, JobTarget, JobWorkers,
     ListRows, ListedRequest, MessageRules, NextRow, RequestList, ResponseChecks, RowCursor,
-    RowSource, RowStream, UserPlan, planned_slots,
+    RowSource, RowStream, SharedValues, UserPlan, planned_slots,
 };
 pub use live::{LiveMessage, LiveSender, WorkerFrame};
 pub use record::{BEAT_NS, Heartbeat};

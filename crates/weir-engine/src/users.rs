@@ -11,7 +11,7 @@ use std::sync::Arc;
 use weir_http::ReceivedResponse;
 use weir_io::{ConnId, Nanos};
 use weir_requests::expect::BodyDecoder;
-use weir_requests::scenario::{Redirect, RedirectHop, Scenario, StepTurn, UserDraws};
+use weir_requests::scenario::{Redirect, RedirectHop, Scenario, StepTurn, UserDraws, path_of};
 use weir_result::{MissKind, SlotPhase, StepCounts};
 
 use crate::connections::{Connections, Deadlines, ReadyQueue};
@@ -195,6 +195,7 @@ impl Users {
         self.users_on[conn.index()] += 1;
         self.offer_seats(conn);
         self.table[user as usize].begin(scenario, draws, due_at, phase);
+        self.table[user as usize].renew(&self.plan.shared);
         if phase == SlotPhase::Measured {
             self.unresolved += 1;
         }
@@ -244,6 +245,11 @@ impl Users {
         None
     }
 
+    /// Gives a user the values that all share, if these have changed.
+    pub(crate) fn renew(&mut self, user: u32) {
+        self.table[user as usize].renew(&self.plan.shared);
+    }
+
     /// Returns what the request of a user's step is made of: its draws, its values, and whether it
     /// has cookies.
     pub(crate) fn user(&self, user: u32) -> &User {
@@ -291,8 +297,8 @@ impl Users {
         self.sending = user;
     }
 
-    /// Follows the redirect of a response, if it is one that may be followed, and keeps its cookies.
-    /// Returns true if it is followed; an error if it may not be.
+    /// Follows the redirect of a response, if it is one that may be followed, and keeps its
+    /// cookies. Returns true if it is followed; an error if it may not be.
     pub(crate) fn follow(
         &mut self,
         place: ExchangePlace,
@@ -540,10 +546,4 @@ impl Users {
         let own = self.table.get(user as usize)?;
         (own.state == UserState::OnWire).then_some(user)
     }
-}
-
-/// Returns the path of an HTTP/1 request, without its query.
-pub(crate) fn path_of(request: &[u8]) -> &[u8] {
-    let target = request.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
-    target.split(|byte| *byte == b'?').next().unwrap_or_default()
 }

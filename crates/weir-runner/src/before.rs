@@ -4,3 +4,4 @@
 pub(crate) mod preflight;
 pub(crate) mod probe;
 pub(crate) mod selfcheck;
+pub(crate) mod setup;

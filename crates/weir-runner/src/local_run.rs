@@ -9,13 +9,14 @@ use weir_machine::sys;
 use weir_result::document::{
     DocumentParts, Input, Probed, ProveClientSection, Run, SelfcheckSection,
 };
-use weir_result::{Document, MessageProtocol, MissExample, Note, Plan, SideRecords};
+use weir_result::{Document, HttpPlan, MessageProtocol, MissExample, Note, Plan, SideRecords};
 use weir_text::setting::{DEBUG, PROVE_CLIENT, SCRIPT};
 
 use crate::after::figures::figures;
 use crate::after::remarks::remarks;
 use crate::after::{environment, prove_client};
 use crate::before::preflight::{self, ExchangeTrace, PreflightResult};
+use crate::before::setup::RunningSetup;
 use crate::before::{probe, selfcheck};
 use crate::errors::{Error, Interrupted};
 use crate::finished::Finished;
@@ -141,8 +142,7 @@ impl LocalRun {
         }
         observer.phase(Phase::Preflight, &self.planned.load.plan);
         let is_static = self.planned.scripts.as_ref().is_none_or(|scripts| !scripts.makes_requests);
-        let is_safe = weir_http::is_safe_method(&self.planned.load.plan.request.method);
-        let may_send = is_static && is_safe && is_enabled;
+        let may_send = is_static && self.planned.load.is_alone && is_enabled;
         let ran = preflight::run(&self.planned.load, &self.spec.http, may_send, &wait, observer);
         let mut preflight = match ran {
             // The user wants no check: the load reports what it meets.
@@ -404,6 +404,8 @@ impl LocalRun {
         }
         let observers: Vec<_> = watch.as_ref().and_then(Watch::observers).into_iter().collect();
         let probe = self.probe(&preflight, observers.clone(), interrupts, observer)?;
+        let version = plan.http.unwrap_or(HttpPlan::Http11);
+        let setup = RunningSetup::start(&self.planned.load, version, &interrupts.hurry)?;
         let epoch = Epoch::start();
         let raw = raw.map(|raw| raw.start(&plan)).transpose()?.flatten();
         let start_unix_ns = self.spec.start_at_unix_ns.unwrap_or(0);
@@ -420,6 +422,9 @@ impl LocalRun {
         let scripts = self.planned.scripts.as_mut();
         let ends = LoadEnds { gate: self.gate.as_ref(), abort: self.spec.abort_conditions()? };
         let mut outcome = carry_out(&job, &epoch, interrupts, scripts, ends, observer)?;
+        let made = setup.map(RunningSetup::finish).unwrap_or_default();
+        outcome.parts.beside.setup_sent = made.sent;
+        self.planned.notes.extend(made.note());
         outcome.parts.beside.witness = witness.and_then(Witness::finish);
         outcome.parts.beside.probe = probe;
         self.complete(&mut outcome);

@@ -7,6 +7,7 @@ use weir_http::Prepared;
 use weir_requests::list::{Sequence, TableRows, Template};
 use weir_requests::scenario::{Scenarios, SiteOrigin, UserDraws};
 
+use super::shared_values::SharedValues;
 use super::turns::ListTurn;
 
 /// Requests that are sent in an order.
@@ -38,11 +39,13 @@ pub struct UserPlan {
     pub users: u32,
     /// Origin of their cookies and redirects.
     pub origin: SiteOrigin,
+    /// Values that all users share, the first of those that the scenarios name.
+    pub shared: Arc<SharedValues>,
     /// Redirects that a request follows at most; each request that is redirected counts under the
     /// name behind those of the rows, in their order.
     pub redirects: u8,
-    /// True if they are users with scenarios, which have names, and cookies. False if each sends one
-    /// request of a list, and the redirects that follow it.
+    /// True if they are users with scenarios, which have names, and cookies. False if each sends
+    /// one request of a list, and the redirects that follow it.
     pub has_scenarios: bool,
 }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use weir_http::{RawRequest, Request, RequestTraits};
 use weir_io::{Backend, Nanos};
 use weir_requests::list::{Places, TableRows, Template, UserTexts, Values, Walk};
+use weir_requests::scenario::path_of;
 use weir_text::setting::ROWS;
 
 use super::batch::Batch;
 use super::form::RequestForm;
 use super::numbered::Numbered;
 use crate::job::{BodyEncoder, Job, ListTurn, ListedRequest, RequestList};
-use crate::users::{UserStep, Users, path_of};
+use crate::users::{UserStep, Users};
 
 /// Longest request whose last form is kept, so that only its fields are written again. A list of
 /// long ones would be held once more by each worker.

@@ -4,6 +4,8 @@ use weir_io::Nanos;
 use weir_requests::scenario::{CookieJar, RedirectHop, StepTurn, UserDraws};
 use weir_result::{MissKind, SlotPhase};
 
+use crate::job::SharedValues;
+
 /// A user. A worker keeps one for each seat, so its size bounds the memory of 100,000.
 #[derive(Debug)]
 pub(crate) struct User {
@@ -36,7 +38,9 @@ pub(crate) struct User {
     pub(super) hop: Option<RedirectHop>,
     /// True if the response to the request in flight was redirected.
     pub(super) is_redirected: bool,
-    /// Values that it captured, by number.
+    /// Version of the shared values that it has; `None` before the first.
+    shared_version: Option<u32>,
+    /// Values that it captured or shares, by number.
     pub(crate) captured: Box<[Option<Box<[u8]>>]>,
     pub(crate) jar: CookieJar,
 }
@@ -75,6 +79,7 @@ impl User {
             hops: 0,
             hop: None,
             is_redirected: false,
+            shared_version: None,
             captured: vec![None; values].into(),
             jar: CookieJar::default(),
         }
@@ -83,6 +88,17 @@ impl User {
     /// Returns the step that it takes next, or that is in flight.
     pub(crate) fn turn(&self) -> StepTurn {
         self.turn
+    }
+
+    /// Takes the values that all users share, unless it has these.
+    pub(super) fn renew(&mut self, shared: &SharedValues) {
+        let version = shared.version();
+        if self.shared_version.replace(version) != Some(version) {
+            let values = shared.get();
+            for (own, value) in self.captured.iter_mut().zip(values.iter()) {
+                *own = Some(value.clone());
+            }
+        }
     }
 
     /// Keeps the first line of a request.
@@ -101,6 +117,7 @@ impl User {
         phase: SlotPhase,
     ) {
         self.captured.fill(None);
+        self.shared_version = None;
         self.jar.clear();
         self.scenario = scenario;
         self.phase = phase;

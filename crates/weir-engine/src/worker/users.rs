@@ -39,6 +39,7 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         let pool = &mut self.pool;
         let Some(listed) = self.source.listed_mut() else { return false };
         let Some(users) = pool.ledger.users_mut() else { return false };
+        users.renew(step.user);
         let connection = self.slots.turns.connection(conn.0);
         let batch = match listed.step_request(step, users, connection, now) {
             Ok(batch) => batch,

@@ -87,6 +87,7 @@ pub(crate) fn job_of(plan: &Plan, scenarios: Scenarios, users: u32) -> Job {
             scenarios,
             users,
             origin: SiteOrigin::default(),
+            shared: Arc::default(),
             redirects: 0,
             has_scenarios: true,
         })),

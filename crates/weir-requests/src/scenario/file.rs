@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use toml::de::{DeTable, DeValue};
 
+use weir_text::units::parse_duration_ns;
+
 use crate::list::{NAMES_MAX, Row, RowBody, RowError, decoded};
 use crate::scenario::file_value::{
     FileTable, FileText, form, json, number, text, texts, whole, words,
@@ -32,6 +34,27 @@ const STEP_KEYS: [&str; 15] = [
     "when",
 ];
 
+/// Keys of the file.
+const FILE_KEYS: [&str; 3] = ["scenario", "setup", "refresh"];
+
+/// Keys of a step of the setup.
+const SETUP_KEYS: [&str; 11] = [
+    "name",
+    "url",
+    "method",
+    "headers",
+    "body",
+    "body_base64",
+    "body_file",
+    "form",
+    "json",
+    "expect",
+    "capture",
+];
+
+/// Least time between two runs of the setup, in nanoseconds.
+const REFRESH_MIN_NS: u64 = 100_000_000;
+
 /// Keys of which a step has at most one: they give its body.
 const BODY_KEYS: [&str; 5] = ["body", "body_base64", "body_file", "form", "json"];
 
@@ -57,6 +80,17 @@ pub struct ScenarioFile {
     pub rows: Vec<Row>,
     /// The scenarios.
     pub scenarios: Scenarios,
+    /// Requests that are sent once before the load; their captures are the first values.
+    pub setup: Setup,
+}
+
+/// Requests that are sent before the load, whose captures all users share.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// Each with its captures, in order.
+    pub steps: Vec<(Row, Vec<CaptureRule>)>,
+    /// Time after which they are sent again, in nanoseconds; `None` for never.
+    pub refresh_ns: Option<u64>,
 }
 
 impl ScenarioFile {
@@ -71,12 +105,13 @@ impl ScenarioFile {
             let at = error.span().map_or(0, |span| span.start);
             file.error(at, error.message().trim())
         })?;
-        let whole = FileTable::new(file, document.get_ref(), 0, "", &["scenario"])?;
+        let whole = FileTable::new(file, document.get_ref(), 0, "", &FILE_KEYS)?;
         let tables = whole.tables("scenario")?;
         if tables.is_empty() {
             return Err(RowError::new(1, "it has no [[scenario]]"));
         }
         let mut reader = FileReader { file, read: ScenarioFile::empty() };
+        reader.setup(&whole)?;
         for (at, table) in &tables {
             reader.scenario(*at, table, tables.len() > 1)?;
         }
@@ -90,20 +125,22 @@ impl ScenarioFile {
     }
 
     fn empty() -> ScenarioFile {
-        ScenarioFile { rows: Vec::new(), scenarios: Scenarios::default() }
+        ScenarioFile { rows: Vec::new(), scenarios: Scenarios::default(), setup: Setup::default() }
     }
 
     /// Marks the captures of values that are sent in a head.
     fn mark_values_in_heads(&mut self) {
-        let ScenarioFile { rows, scenarios } = self;
+        let ScenarioFile { rows, scenarios, setup } = self;
         let heads = rows
             .iter()
+            .chain(setup.steps.iter().map(|(row, _)| row))
             .flat_map(|row| row.headers.iter().map(|(_, value)| value).chain([&row.target]));
         let names: HashSet<&str> = heads.flat_map(|text| user_fields(text)).collect();
         let in_head: Vec<bool> =
             scenarios.values.iter().map(|name| names.contains(name.as_str())).collect();
         let steps = scenarios.all.iter_mut().flat_map(|scenario| &mut scenario.steps);
-        for capture in steps.flat_map(|step| &mut step.captures) {
+        let of_setup = setup.steps.iter_mut().flat_map(|(_, captures)| captures);
+        for capture in steps.flat_map(|step| &mut step.captures).chain(of_setup) {
             capture.is_in_head = in_head[capture.value];
         }
     }
@@ -116,6 +153,32 @@ struct FileReader<'t> {
 }
 
 impl<'t> FileReader<'t> {
+    /// Reads the requests before the load, and the time after which they are sent again.
+    fn setup(&mut self, whole: &FileTable<'t>) -> Result<(), RowError> {
+        let mut known = KnownValues::default();
+        for (at, table) in whole.tables("setup")? {
+            let mut table = FileTable::new(self.file, table, at, "a setup step", &SETUP_KEYS)?;
+            let name = self.name(&table)?;
+            table.name = format!("setup step {name:?}");
+            let row = Row { name: Some(name), ..self.row(&table)? };
+            let checked = known.check(&row, None, &self.read.scenarios.values);
+            checked.map_err(|text| table.error(table.at, text))?;
+            let captures = self.captures(&table)?;
+            known.certain.extend(captures.iter().map(|capture| capture.value));
+            self.read.setup.steps.push((row, captures));
+        }
+        let refresh = whole.read("refresh", |value| {
+            let span_ns = parse_duration_ns(&text(value)?).map_err(|error| error.to_string())?;
+            let is_short = span_ns < REFRESH_MIN_NS;
+            if is_short { Err("must be at least 100ms".to_owned()) } else { Ok(span_ns) }
+        })?;
+        if refresh.is_some() && self.read.setup.steps.is_empty() {
+            return Err(whole.wrong("refresh", "has no [[setup]] to send again"));
+        }
+        self.read.setup.refresh_ns = refresh;
+        Ok(())
+    }
+
     /// Reads a scenario, one of several or the only one.
     fn scenario(
         &mut self,
@@ -131,7 +194,8 @@ impl<'t> FileReader<'t> {
         table.name = format!("scenario {name:?}");
         let weight = table.read("weight", |value| whole(value, 1, WEIGHT_MAX))?.unwrap_or(1);
         let mut scenario = Scenario { name, weight, steps: Vec::new() };
-        let mut known = KnownValues::default();
+        // Those of the setup come first.
+        let mut known = KnownValues { certain: self.shared_values(), ..KnownValues::default() };
         for (at, step) in table.tables("step")? {
             let step = FileTable::new(self.file, step, at, "a step", &STEP_KEYS)?;
             let prefix = is_one_of_several.then(|| scenario.name.clone());
@@ -148,6 +212,12 @@ impl<'t> FileReader<'t> {
         }
         self.read.scenarios.all.push(scenario);
         Ok(())
+    }
+
+    /// Returns the numbers of the values that the setup captures.
+    fn shared_values(&self) -> HashSet<usize> {
+        let captures = self.read.setup.steps.iter().flat_map(|(_, captures)| captures);
+        captures.map(|capture| capture.value).collect()
     }
 
     /// Returns the name of a scenario or a step.
@@ -259,6 +329,7 @@ impl<'t> FileReader<'t> {
     /// Returns the captures of a step, and numbers the values that are new.
     fn captures(&mut self, table: &FileTable<'_>) -> Result<Vec<CaptureRule>, RowError> {
         let mut captures = Vec::new();
+        let shared = self.shared_values();
         for (name, source) in table.read("capture", words)?.unwrap_or_default() {
             let wrong = |text: String| table.wrong("capture", format!("{name:?}: {text}"));
             let is_name = |one: char| one.is_alphanumeric() || one == '_' || one == '-';
@@ -268,6 +339,9 @@ impl<'t> FileReader<'t> {
             let source = source.parse().map_err(wrong)?;
             let values = &mut self.read.scenarios.values;
             let value = match values.iter().position(|known| *known == name) {
+                Some(value) if shared.contains(&value) => {
+                    return Err(wrong("the setup captures it for all users".to_owned()));
+                }
                 Some(value) => value,
                 None if values.len() == VALUES_MAX => {
                     return Err(wrong(format!("a file has at most {VALUES_MAX} values")));
@@ -388,7 +462,7 @@ url = "/"
 
     #[test]
     fn a_file_becomes_rows_and_scenarios() {
-        let ScenarioFile { rows, scenarios } = ScenarioFile::parse(SHOP).expect("a file");
+        let ScenarioFile { rows, scenarios, .. } = ScenarioFile::parse(SHOP).expect("a file");
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_deref().unwrap_or("")).collect();
         assert_eq!(
             names,
@@ -461,5 +535,23 @@ url = "/"
         };
         check_error(&text(""), 13, "some users lack it; add when = \"x\"");
         assert!(ScenarioFile::parse(&text("when = \"x\"")).is_ok());
+    }
+
+    #[test]
+    fn a_setup_gives_values_to_all() {
+        let setup = "refresh = \"2s\"\n[[setup]]\nname = \"token\"\nurl = \"/token\"\n\
+                     json = { client = \"c\" }\ncapture = { token = \"json:/token\" }\n";
+        let step = "[[scenario]]\nname = \"s\"\n[[scenario.step]]\nname = \"a\"\nurl = \"/\"\n\
+                    headers = { Authorization = \"Bearer {{user.token}}\" }\n";
+        let file = ScenarioFile::parse(&format!("{setup}{step}")).expect("a file");
+        assert_eq!(file.setup.refresh_ns, Some(2_000_000_000));
+        let [(row, captures)] = &file.setup.steps[..] else { panic!("one step") };
+        assert_eq!((row.target.as_str(), row.name.as_deref()), ("/token", Some("token")));
+        assert!(captures[0].is_in_head && captures[0].value == 0);
+        let again = format!("{setup}{step}capture = {{ token = \"header:a\" }}\n");
+        check_error(&again, 12, "the setup captures it for all users");
+        check_error(&format!("refresh = \"2s\"\n{step}"), 1, "has no [[setup]]");
+        check_error(&format!("{setup}think = \"1s\"\n{step}"), 7, "unknown key `think`");
+        check_error(&format!("{}{step}", setup.replace("2s", "1ms")), 1, "must be at least 100ms");
     }
 }

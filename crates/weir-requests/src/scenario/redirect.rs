@@ -23,9 +23,9 @@ pub struct RedirectHop {
 }
 
 impl Redirect {
-    /// Returns the redirect of a response to `request`, the bytes of an HTTP/1 request; `None` if it
-    /// is none. 303 leads to a GET, and so do 301 and 302 after a POST, as in all browsers; 307 and
-    /// 308 keep method and body. HEAD stays HEAD.
+    /// Returns the redirect of a response to `request`, the bytes of an HTTP/1 request; `None` if
+    /// it is none. 303 leads to a GET, and so do 301 and 302 after a POST, as in all browsers; 307
+    /// and 308 keep method and body. HEAD stays HEAD.
     pub fn of(
         response: &ReceivedResponse<'_>,
         request: &[u8],
@@ -60,7 +60,12 @@ impl Redirect {
 
 /// Returns the target of an HTTP/1 request: path and query.
 fn target_of(request: &[u8]) -> &[u8] {
-    request.split(|byte| *byte == b' ').nth(1).unwrap_or(b"/")
+    request.split(|byte| *byte == b' ').nth(1).unwrap_or_default()
+}
+
+/// Returns the path of an HTTP/1 request, without its query.
+pub fn path_of(request: &[u8]) -> &[u8] {
+    target_of(request).split(|byte| *byte == b'?').next().unwrap_or_default()
 }
 
 /// Splits an absolute URL of HTTP into its scheme and what follows `://`; `None` if it is relative.
@@ -153,8 +158,9 @@ impl RedirectHop {
         self.target.split(|byte| *byte == b'?').next().unwrap_or_default()
     }
 
-    /// Writes the request that follows `request`, the bytes of an HTTP/1 request without cookies, in
-    /// the place of what is in `bytes`. `cookies` is the value of its `Cookie` field; empty for none.
+    /// Writes the request that follows `request`, the bytes of an HTTP/1 request without cookies,
+    /// in the place of what is in `bytes`. `cookies` is the value of its `Cookie` field; empty for
+    /// none.
     pub fn write(&self, request: &[u8], cookies: &[u8], bytes: &mut Vec<u8>) {
         bytes.clear();
         let end = memchr::memmem::find(request, b"\r\n\r\n").unwrap_or(request.len());

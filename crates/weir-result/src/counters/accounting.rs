@@ -36,6 +36,8 @@ counters! {
 
     /// Requests of the preflight, before the load.
     stored preflight: u64;
+    /// Requests of the setup of scenarios, before the load and during it; absent without one.
+    stored setup: u64, #[serde(default, skip_serializing_if = "is_default")];
     /// Requests of the one-connection probe, before the load; absent without one.
     stored probe: u64, #[serde(default, skip_serializing_if = "is_default")];
     /// Requests due before t0 by plan.

@@ -11,13 +11,15 @@ impl Accounting {
             recorded.beside.witness.as_ref().map(|witness| witness.sent).unwrap_or_default();
         let preflight = recorded.beside.preflight_sent;
         let probe = recorded.beside.probe.sent;
+        let setup = recorded.beside.setup_sent;
         let witness = beside.total();
         Accounting {
             sent: SentCounts {
                 preflight,
+                setup,
                 probe,
                 witness,
-                total: preflight + probe + sent.total() + witness,
+                total: preflight + setup + probe + sent.total() + witness,
                 failed: sent.failed + recorded.beside.probe.failed + beside.failed,
                 returned: sent.returned + recorded.beside.probe.returned + beside.returned,
                 ..SentCounts::from(sent)

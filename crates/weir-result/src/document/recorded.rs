@@ -107,6 +107,7 @@ impl Recorded {
             phases: document.phases.clone(),
             beside: SideRecords {
                 preflight_sent: accounting.sent.preflight,
+                setup_sent: accounting.sent.setup,
                 script_file: document.script.as_ref().and_then(|script| script.file.clone()),
                 health: document.health,
                 probe: probe_of(document),

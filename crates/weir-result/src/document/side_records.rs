@@ -11,6 +11,8 @@ use crate::measurements::Measurements;
 pub struct SideRecords {
     /// Requests put on the wire by the preflight, redirects and retries included.
     pub preflight_sent: u64,
+    /// Requests put on the wire by the setup of scenarios, before the load and during it.
+    pub setup_sent: u64,
     /// The one-connection probe before the load.
     pub probe: Probed,
     /// This run's TCP sockets, if there were any.
@@ -28,6 +30,7 @@ impl SideRecords {
     /// Adds those of another part.
     pub(super) fn merge(&mut self, other: &SideRecords) {
         self.preflight_sent += other.preflight_sent;
+        self.setup_sent += other.setup_sent;
         let files = self.script_file.iter().chain(&other.script_file);
         self.script_file = files.min().cloned();
         self.health = health::worst(self.health, other.health);

@@ -16,7 +16,7 @@ use weir_http::{ExchangeError, ProtocolError};
 use weir_io::{Backend, Engine, OnBackend};
 use weir_result::document::Preflight;
 use weir_result::{HttpPlan, Note};
-use weir_text::setting::HTTP;
+use weir_text::setting::{HTTP, REDIRECTS};
 use weir_text::units;
 use weir_tls::TlsError;
 
@@ -157,7 +157,9 @@ fn run_into(
                 return refused(result, refusal);
             }
             let is_expected = matches!(result.checked, Some(Ok(())));
-            let warning = response.as_ref().filter(|_| !is_expected).and_then(status_note);
+            let warning = response.as_ref().filter(|_| !is_expected);
+            let redirects = load.plan.list.as_ref().map_or(0, |list| list.redirects);
+            let warning = warning.and_then(|response| status_note(response, redirects));
             return Ok(PreflightResult { response, warning, ..result });
         }
         Err(PreflightFailure::NoResponse(_)) if load.target.tls.is_none() && speaks_tls(load) => {
@@ -255,13 +257,16 @@ fn refusal(load: &PreparedLoad, response: &Preflight) -> Option<String> {
     })
 }
 
-/// The note on a response that is not a 2xx.
-fn status_note(response: &Preflight) -> Option<Note> {
+/// The note on a response that is not a 2xx, nor a redirect of a load that follows this many.
+fn status_note(response: &Preflight, redirects: u8) -> Option<Note> {
     let problem = match (response.status, &response.location) {
         // 101 is an upgrade that was requested.
         (101 | 200..=299, _) => return None,
+        (300..=399, Some(_)) if redirects > 0 => return None,
         (300..=399, Some(location)) => {
-            format!("a redirect to {location}, which weir does not follow; use that URL")
+            format!(
+                "a redirect to {location}, which is not followed; use that URL, or {REDIRECTS} 1"
+            )
         }
         (300..=399, None) => "no content of its own".to_owned(),
         _ => "an error: the load measures error responses; check the URL".to_owned(),

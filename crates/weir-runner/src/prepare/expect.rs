@@ -70,16 +70,23 @@ impl ExpectationParser {
     /// # Errors
     /// When one is none, or two contradict each other.
     pub(crate) fn add_row(&mut self, own: &[String]) -> Result<()> {
+        self.rows.push(self.of_row(own)?);
+        self.own += u64::from(!own.is_empty());
+        Ok(())
+    }
+
+    /// Returns the expectations of a request with these of its own.
+    ///
+    /// # Errors
+    /// As [`ExpectationParser::add_row`].
+    pub(crate) fn of_row(&self, own: &[String]) -> Result<Arc<Expectations>> {
         if own.is_empty() {
-            self.rows.push(Arc::clone(&self.shared));
-            return Ok(());
+            return Ok(Arc::clone(&self.shared));
         }
         let failed = |error: ExpectError| anyhow!("its `expect`: {error}");
         let own = parsed(own).map_err(failed)?;
         check_json(&own, self.has_json)?;
-        self.rows.push(Arc::new(Expectations::new(&self.common, &own).map_err(failed)?));
-        self.own += 1;
-        Ok(())
+        Ok(Arc::new(Expectations::new(&self.common, &own).map_err(failed)?))
     }
 
     /// Has responses checked without expectations too.

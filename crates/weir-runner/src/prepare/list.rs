@@ -6,6 +6,7 @@ mod reading;
 mod replay;
 mod request;
 mod rows;
+mod setup;
 mod stream;
 mod templates;
 mod users;
@@ -21,7 +22,7 @@ use weir_http::{Prepared, is_safe_method};
 use weir_requests::list::{
     Group, ListFormat, NAMES_MAX, Names, Order, RecordedRequest, Row, RowIndex, Sequence, TableRows,
 };
-use weir_requests::scenario::Scenarios;
+use weir_requests::scenario::{Scenarios, Setup};
 use weir_result::document::Input;
 use weir_result::{ListOrder, ListPlan, Note};
 use weir_text::brief;
@@ -39,6 +40,7 @@ pub(crate) use preview::first_lines;
 use replay::RecordedRows;
 pub(crate) use replay::Replay;
 use request::{Common, RowPlace, RowRequest};
+pub(crate) use setup::{PreparedSetup, SetupRequest};
 pub(crate) use stream::StreamFacts;
 use stream::UnreadRows;
 use templates::Templates;
@@ -65,6 +67,8 @@ pub(crate) struct List {
     replay: Option<Replay>,
     /// Scenarios, whose steps the rows are.
     scenarios: Option<Scenarios>,
+    /// Requests before the load of scenarios.
+    setup: Setup,
 }
 
 /// The rows of a long list, which are read during the load.
@@ -78,14 +82,24 @@ enum UnpreparedRows {
     Recorded(Arc<[RecordedRequest]>),
 }
 
+/// The row whose request is sent before the load: the first that may be, else the first.
+#[derive(Clone, Debug)]
+pub(crate) struct FirstRow {
+    pub(crate) method: String,
+    pub(crate) request: Prepared,
+    /// Its index among the rows.
+    index: u16,
+    /// True if it may be sent: its method is safe, and it needs no value that a user captures.
+    pub(crate) is_alone: bool,
+}
+
 /// A list, prepared.
 #[derive(Debug)]
 pub(crate) struct PreparedList {
     pub(crate) list: Arc<RequestList>,
     pub(crate) plan: ListPlan,
-    /// Method and request of the first row whose method is safe, for preflight and probe; else of
-    /// the first row.
-    pub(crate) first: (String, Prepared),
+    /// The row whose request preflight and probe send, if they may.
+    pub(crate) first: FirstRow,
     /// Expectations of its responses, with those of the command line; `None` if there are none.
     pub(crate) checks: Option<PreparedChecks>,
     /// The list's file, and those of bodies and values.
@@ -96,6 +110,8 @@ pub(crate) struct PreparedList {
     pub(crate) stream: Option<Arc<StreamFacts>>,
     /// Times of the requests, if it is a log.
     pub(crate) replay: Option<Replay>,
+    /// Requests before the load, if scenarios have a setup.
+    pub(crate) setup: Option<Arc<PreparedSetup>>,
 }
 
 impl List {
@@ -144,7 +160,7 @@ impl List {
         };
         let mut names = Names::new(groups(&self.spec)?);
         let prepared = self.prepare_rows(&common, &mut names, &mut expectations)?;
-        let Some((method, request, index)) = prepared.first else {
+        let Some(first) = prepared.first else {
             bail!("no request of the list is of the origin {}", url.origin());
         };
         let requests = prepared.requests;
@@ -155,15 +171,17 @@ impl List {
             names.add_other();
         }
         let mut all = names.all().to_vec();
-        let with_slices = users::add_names(self, spec, &requests, &prepared.weights, &mut all);
+        let scenarios = self.scenarios.as_ref();
+        let with_slices = users::add_names(scenarios, spec, &requests, &prepared.weights, &mut all);
         let users = self.users(spec, url, requests.len())?;
         users.iter().for_each(|_| expectations.expect_always());
+        let setup = setup::prepare(&self.setup, &self.place, &common, &expectations, &users)?;
         let plan = ListPlan {
             order: list_order,
             turns,
             names: all.clone(),
             with_intervals: with_slices.clone(),
-            probed: self.probed(&requests, index, &method),
+            probed: self.probed(&requests, &first),
             templates: common.templates.plan(spec, &requests),
             users: self.scenarios.as_ref().map(|scenarios| users::plan(spec, scenarios)),
             redirects: spec.request.redirects,
@@ -177,21 +195,20 @@ impl List {
         let table = columns.table.clone();
         let (rows, stream) = self.rows(requests, RowPreparer { names, common }, turns);
         let names = u16::try_from(all.len()).expect("names are limited");
-        let checks = expectations.finish(Some(names), index);
+        let checks = expectations.finish(Some(names), first.index);
         let seed = spec.templates.seed;
         let list = Arc::new(RequestList { rows, sequence, names, with_slices, seed, table, users });
-        let first = (method, request);
         let mut secrets = prepared.secrets;
         let redaction = Redaction::of(spec);
         secrets.extend(columns.secrets(|name| redaction.is_secret(name)));
         let mut replay = self.replay.clone();
         replay.iter_mut().for_each(|it| it.plan.name = redaction.text(&it.plan.name));
         let inputs = prepared.inputs;
-        Ok(PreparedList { list, plan, first, checks, inputs, secrets, stream, replay })
+        Ok(PreparedList { list, plan, first, checks, inputs, secrets, stream, replay, setup })
     }
 
-    /// Returns the users who send the requests, of which this number is prepared; `None` if each slot
-    /// has one request.
+    /// Returns the users who send the requests, of which this number is prepared; `None` if each
+    /// slot has one request.
     ///
     /// # Errors
     /// When the requests of a long list would be redirected.
@@ -222,12 +239,11 @@ impl List {
         }
     }
 
-    /// Returns the number of the name of the first request, with this index and method, if the
-    /// probe repeats it.
-    fn probed(&self, requests: &[ListedRequest], index: u16, method: &str) -> Option<u16> {
-        let name = requests[usize::from(index)].name;
+    /// Returns the number of the name of the first request if the probe repeats it.
+    fn probed(&self, requests: &[ListedRequest], first: &FirstRow) -> Option<u16> {
+        let name = requests[usize::from(first.index)].name;
         let is_whole = self.long.is_none() && self.scenarios.is_none();
-        (is_whole && is_safe_method(method) && is_alone(requests, name)).then_some(name)
+        (is_whole && first.is_alone && is_alone(requests, name)).then_some(name)
     }
 
     /// Returns the name of the format.
@@ -371,8 +387,7 @@ impl List {
 struct PreparedRows {
     requests: Vec<ListedRequest>,
     weights: Vec<u32>,
-    /// Method, request and index of the first row whose method is safe, else of the first row.
-    first: Option<(String, Prepared, u16)>,
+    first: Option<FirstRow>,
     inputs: Vec<Input>,
     /// Values that were read from this machine.
     secrets: Vec<String>,
@@ -382,13 +397,12 @@ struct PreparedRows {
 
 impl PreparedRows {
     fn add(&mut self, row: RowRequest, name: u16, weight: u32) {
-        // A request with a value that a user captures cannot be sent before.
-        let is_alone = row.template.as_ref().is_none_or(|template| !template.has_captured());
-        let is_safe = is_alone && is_safe_method(&row.method);
-        let is_better = |known: &str| !is_safe_method(known) && is_safe;
-        if self.first.as_ref().is_none_or(|(known, ..)| is_better(known)) {
+        let has_captured = row.template.as_ref().is_some_and(|template| template.has_captured());
+        let is_alone = is_safe_method(&row.method) && !has_captured;
+        if self.first.as_ref().is_none_or(|known| is_alone && !known.is_alone) {
             let index = self.requests.len() as u16; // There are fewer rows than 2^16.
-            self.first = Some((row.method, row.request.clone(), index));
+            let method = row.method;
+            self.first = Some(FirstRow { method, request: row.request.clone(), index, is_alone });
         }
         let RowRequest { request, template, encoder, .. } = row;
         self.requests.push(ListedRequest { request, name, template, encoder });
@@ -413,9 +427,12 @@ impl PreparedList {
 
     /// Returns a note if no request may be sent before the load.
     fn unprobed(&self) -> Option<Note> {
-        let text = "no request of the list has a safe method (GET, HEAD, OPTIONS, TRACE): the \
-                    checks before the load, preflight and probe, sent none";
-        (!is_safe_method(&self.first.0)).then(|| Note::new("no_safe_request", text))
+        let reason = match self.plan.users {
+            Some(_) => "each step has an unsafe method, such as POST, or a captured value",
+            None => "no request of the list has a safe method (GET, HEAD, OPTIONS, TRACE)",
+        };
+        let text = format!("{reason}: the checks before the load, preflight and probe, sent none");
+        (!self.first.is_alone).then(|| Note::new("no_safe_request", text))
     }
 }
 

@@ -1,6 +1,8 @@
 //! A planned load without what its server decides. With the facts of the preflight it becomes a
 //! job, which nothing changes afterwards.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::{
     Ending, Extras, Job, JobRequests, JobResponses, JobTarget, JobWorkers, ListRows,
@@ -15,7 +17,7 @@ use weir_text::setting::{DEBUG, LIST};
 use crate::prepare::expect::body_budget;
 use crate::prepare::grpc::GrpcCalls;
 use crate::prepare::http;
-use crate::prepare::list::PreparedList;
+use crate::prepare::list::{PreparedList, PreparedSetup};
 use crate::prepare::messages::PreparedMessages;
 use crate::prepare::plan::LoadParts;
 use crate::prepare::script::Scripts;
@@ -37,6 +39,11 @@ pub(crate) struct PreparedLoad {
     /// Rules about responses, unless the server decides them: a preflight may find messages and
     /// long bodies.
     pub(crate) responses: JobResponses,
+    /// True if its request may be sent before the load: its method is safe, and it needs no value
+    /// that a user captures.
+    pub(crate) is_alone: bool,
+    /// Requests before the load, if scenarios have a setup.
+    pub(crate) setup: Option<Arc<PreparedSetup>>,
     /// Calls of gRPC that its requests are; `None` if they are others.
     pub(crate) calls: Option<GrpcCalls>,
     /// Messages of WebSocket connections.
@@ -83,12 +90,17 @@ impl PreparedLoad {
     ) -> PreparedLoad {
         let LoadParts { server, client, calls, requests, messages } = parts;
         PreparedLoad {
+            is_alone: match &requests.list {
+                Some(list) => list.first.is_alone,
+                None => weir_http::is_safe_method(&plan.request.method),
+            },
             plan,
             target: JobTarget {
                 endpoint: server.addresses.endpoint,
                 destinations: server.addresses.destinations,
                 tls: server.tls,
             },
+            setup: requests.list.as_ref().and_then(|list| list.setup.clone()),
             requests: JobRequests {
                 request: requests.request,
                 times: requests.list.as_ref().and_then(PreparedList::times),
@@ -233,6 +245,8 @@ mod tests {
             target: JobTarget { endpoint, destinations: Vec::new(), tls: None },
             requests: JobRequests { request, list: None, times: None },
             responses: JobResponses::default(),
+            is_alone: true,
+            setup: None,
             calls: None,
             websocket: WebSocketMessages::default(),
             workers: JobWorkers::default(),

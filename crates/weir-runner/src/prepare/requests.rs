@@ -11,7 +11,7 @@ use crate::prepare::body::{Body, REQUEST_MAX_BYTES};
 use crate::prepare::expect::{ExpectationParser, PreparedChecks};
 use crate::prepare::grpc::GrpcCalls;
 use crate::prepare::headers::headers;
-use crate::prepare::list::{List, PreparedList};
+use crate::prepare::list::{FirstRow, List, PreparedList};
 use crate::prepare::planned::Planned;
 use crate::prepare::redaction::FoundSecrets;
 use crate::prepare::script::Scripts;
@@ -103,7 +103,7 @@ impl RequestSet {
         let mut inputs = inputs.unwrap_or_default();
         let list = list.prepare(spec, url, &headers, calls, body.as_deref(), expectations)?;
         inputs.extend(list.inputs.iter().cloned());
-        let (method, request) = list.first.clone();
+        let FirstRow { method, request, .. } = list.first.clone();
         Ok(Planned {
             notes: list.notes().collect(),
             inputs,

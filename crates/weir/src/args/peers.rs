@@ -93,7 +93,7 @@ const PEERS: &str = "\
 --max-vus: k6's greatest number of virtual users; use -c 10..{N} with a rate, -R N
 --spawn-rate: locust's users per second at the start; use --stages 30s@c=0..100
 --think-time --delay --wait-time: \
-    a pause between a user's requests; use -R N: a rate over all connections
+    a pause between a user's requests; use -R N, or think of the steps of --scenario FILE
 --iterations --amount --maxOverallRequests --reps --total --num-prompts: \
     the request count of k6, ghz, vLLM and others; use -n {N}
 --request-rate: vLLM's rate; use -R {N}, with --arrivals poisson as there

@@ -157,7 +157,7 @@ fn a_redirect_is_pointed_out() {
             ran.stderr.contains("warning: the URL responds with 301, a redirect to /there"),
             "{ran}"
         );
-        ran.assert_says("a redirect to /there, which weir does not follow");
+        ran.assert_says("a redirect to /there, which is not followed; use that URL, or --follow 1");
         let preflight = ran.document.run.preflight.as_ref().expect("it answers");
         assert_eq!((preflight.status, preflight.location.as_deref()), (301, Some("/there")));
     });

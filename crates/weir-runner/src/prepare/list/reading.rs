@@ -164,7 +164,8 @@ impl List {
         let text = std::str::from_utf8(&bytes).map_err(|_| anyhow!("{place}it is not UTF-8"))?;
         let read = ScenarioFile::parse(text).map_err(|error| rows::in_list(&place, &error))?;
         let scenarios = Some(read.scenarios);
-        Ok(List { scenarios, ..List::of_rows(read.rows, place, input) })
+        let setup = read.setup;
+        Ok(List { scenarios, setup, ..List::of_rows(read.rows, place, input) })
     }
 }
 

@@ -1,5 +1,7 @@
 //! The users of scenarios: their names, their order, and how many of them connections carry.
 
+use std::sync::Arc;
+
 use anyhow::{Result, anyhow};
 use weir_engine::{ListedRequest, UserPlan};
 use weir_requests::list::{Order, Sequence};
@@ -7,16 +9,15 @@ use weir_requests::scenario::{Scenario, ScenarioStep, Scenarios, SiteOrigin};
 use weir_result::{ConnectionLoad, ScenarioPlan, StepPlan, UsersPlan};
 use weir_text::setting::SCENARIO;
 
-use super::List;
 use super::weights::{WITH_INTERVALS_MAX, heaviest};
 use crate::spec::url::Url;
 use crate::spec::{ListSpec, RunSpec};
 
-/// Adds the names of redirected requests, if redirects are followed, and of the scenarios to those of
-/// the requests of a list. Returns those with slices: the scenarios', and those of requests with the
-/// greatest weights.
+/// Adds the names of redirected requests, if redirects are followed, and of the scenarios to those
+/// of the requests of a list. Returns those with slices: the scenarios', and those of requests with
+/// the greatest weights.
 pub(super) fn add_names(
-    list: &List,
+    scenarios: Option<&Scenarios>,
     spec: &RunSpec,
     requests: &[ListedRequest],
     weights: &[u32],
@@ -27,7 +28,7 @@ pub(super) fn add_names(
         names.extend_from_within(..);
         names[rows..].iter_mut().for_each(|name| *name += " (redirect)");
     }
-    let Some(scenarios) = &list.scenarios else {
+    let Some(scenarios) = scenarios else {
         return heaviest(requests, weights, rows, WITH_INTERVALS_MAX);
     };
     let first = names.len() as u16;
@@ -103,6 +104,7 @@ pub(super) fn of(spec: &RunSpec, url: &Url, scenarios: Scenarios, has_scenarios:
             port: url.port(),
             is_secure: url.is_secure,
         },
+        shared: Arc::default(),
         redirects: spec.request.redirects,
         has_scenarios,
     }
