@@ -84,7 +84,10 @@ impl LocalRun {
         let sent = preflight::trace(&load, &self.spec.http, &wait, observer);
         let mut result = sent.map_err(anyhow::Error::from)?;
         let missed = result.checked.take().and_then(Result::err);
-        let missed = missed.map(|it| format!("expected {}, found {}", it.expected, it.found));
+        let missed = missed.map(|MissExample { status, expected, found }| match &*found {
+            "" => format!("expected {expected}, found status {status}"),
+            found => format!("expected {expected}, found {found}"),
+        });
         let mut trace = result.trace.unwrap_or_default();
         let problem = missed.or(result.warning.map(|warning| warning.text));
         let problem = problem.or(trace.problem.take());

@@ -94,8 +94,9 @@ fn legend(document: &Document, shown: &[&NameSection]) -> Vec<String> {
         legend.push("times by name include client overhead".to_owned());
     }
     let with_intervals = document.plan.list.as_ref().map_or(0, |list| list.with_intervals.len());
-    let has_intervals = shown.iter().any(|name| name.results.completed_interval.is_some());
-    if has_intervals && with_intervals < document.names.len() {
+    let has_interval = |name: &&NameSection| name.results.completed_interval.is_some();
+    let is_mixed = shown.iter().any(has_interval) && !shown.iter().all(has_interval);
+    if is_mixed && with_intervals < of_requests(document).count() {
         legend.push(format!(
             "±: 95% interval; only the {with_intervals} names with the greatest weight have one"
         ));

@@ -549,7 +549,7 @@ url = "/"
         assert_eq!((row.target.as_str(), row.name.as_deref()), ("/token", Some("token")));
         assert!(captures[0].is_in_head && captures[0].value == 0);
         let again = format!("{setup}{step}capture = {{ token = \"header:a\" }}\n");
-        check_error(&again, 12, "the setup captures it for all users");
+        check_error(&again, 13, "the setup captures it for all users");
         check_error(&format!("refresh = \"2s\"\n{step}"), 1, "has no [[setup]]");
         check_error(&format!("{setup}think = \"1s\"\n{step}"), 7, "unknown key `think`");
         check_error(&format!("{}{step}", setup.replace("2s", "1ms")), 1, "must be at least 100ms");

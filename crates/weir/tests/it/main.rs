@@ -67,6 +67,7 @@ mod time;
 mod tls;
 mod trials;
 mod tui;
+mod users;
 mod verdict;
 mod watching;
 mod websocket;

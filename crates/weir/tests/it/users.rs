@@ -1,0 +1,244 @@
+//! Users of scenarios and redirects against the shop and the routes of `weir serve`, whose counts
+//! and broken rules are the truth.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use weir_result::document::SentCounts;
+
+use crate::support::directory::Directory;
+use crate::support::on_an_engine;
+use crate::support::serve::Serve;
+use crate::support::weir::{self, Ran};
+
+/// Buyers who log in, take a token, call with it and order, and visitors.
+const SHOP: &str = r#"
+[[scenario]]
+name = "buyer"
+
+[[scenario.step]]
+name = "form"
+url = "/login"
+capture = { csrf = 'body~name="csrf" value="([^"]+)"' }
+think = "1ms..3ms"
+
+[[scenario.step]]
+name = "log in"
+method = "POST"
+url = "/login"
+form = { user = "user {{seq}}", password = "secret", csrf = "{{user.csrf}}" }
+
+[[scenario.step]]
+name = "token"
+method = "POST"
+url = "/token"
+capture = { token = "json:/access_token" }
+
+[[scenario.step]]
+name = "products"
+url = "/api/products?page={{rand:1:5}}"
+headers = { Authorization = "Bearer {{user.token}}" }
+repeat = 2
+think = "exp:1ms"
+
+[[scenario.step]]
+name = "cart"
+url = "/api/cart"
+headers = { Authorization = "Bearer {{user.token}}" }
+json = { product = 3, quantity = 1 }
+capture = { cart = "json:/id" }
+chance = 0.5
+
+[[scenario.step]]
+name = "order"
+url = "/api/orders"
+headers = { Authorization = "Bearer {{user.token}}" }
+json = { cart = "{{user.cart}}" }
+when = "cart"
+
+[[scenario]]
+name = "visitor"
+weight = 2
+
+[[scenario.step]]
+name = "home"
+url = "/"
+"#;
+
+/// A token for all, which the server takes back after a time.
+const TOKEN: &str = r#"
+refresh = "200ms"
+
+[[setup]]
+name = "token"
+method = "POST"
+url = "/token"
+json = { client = "load", secret = "secret" }
+capture = { token = "json:/access_token" }
+
+[[scenario]]
+name = "reader"
+
+[[scenario.step]]
+name = "products"
+url = "/api/products"
+headers = { Authorization = "Bearer {{user.token}}" }
+think = "10ms"
+"#;
+
+fn write(directory: &Directory, name: &str, text: &str) -> String {
+    let file = directory.file(name);
+    fs::write(&file, text).expect("the directory is the test's own");
+    file
+}
+
+/// Results by name.
+fn names(ran: &Ran) -> BTreeMap<&str, &weir_result::document::Results> {
+    ran.document.names.iter().map(|name| (&*name.name, &name.results)).collect()
+}
+
+#[test]
+fn a_shop_has_seen_each_step_and_no_broken_rule() {
+    let directory = Directory::new();
+    let scenario = write(&directory, "shop.toml", SHOP);
+    on_an_engine(|engine| {
+        for flags in ["", "--http 2 --streams 4 -t 2", "-R 300 -t 2"] {
+            let shop = Serve::start(&["--shop"]);
+            let words = format!(
+                "-c 8 -n 300 --warmup 0 --follow 1 {flags} --scenario {scenario} {}",
+                shop.url()
+            );
+            let ran = weir::load(engine, &words, &[]);
+            ran.assert_all_ok();
+            let stats = &shop.stop_with_stats()["shop"];
+            let rules = stats["broken"].as_object().expect("rules");
+            assert!(rules.values().all(|count| count == 0), "{flags}: {stats}");
+            let counts = names(&ran);
+            let planned = |name: &str| counts[name].planned;
+            let SentCounts { preflight, probe, .. } = ran.document.accounting.sent;
+            // A redirected log-in counts as that, and the page that it leads to as its end.
+            let expected = [
+                ("GET /login", planned("form") + preflight + probe),
+                ("POST /login", planned("log in (redirect)")),
+                ("GET /account", planned("log in")),
+                ("POST /token", planned("token")),
+                ("GET /api/products", planned("products")),
+                ("POST /api/cart", planned("cart")),
+                ("POST /api/orders", planned("order")),
+                ("GET /", planned("home")),
+            ];
+            for (endpoint, count) in expected {
+                let found = stats["requests"][endpoint].as_u64();
+                assert_eq!(found, Some(count), "{flags}: {endpoint}: {stats}\n{ran}");
+            }
+            let buyers = counts["buyer"].outcomes.ok;
+            assert!(buyers > 0, "{flags}: {ran}");
+            // Those in progress at the end of the window go on until they have ended.
+            assert_eq!((planned("form"), planned("order")), (buyers, planned("cart")), "{ran}");
+            assert_eq!(planned("products"), 2 * buyers, "{flags}: {ran}");
+        }
+    });
+}
+
+#[test]
+fn a_setup_is_made_again_before_its_token_expires() {
+    let directory = Directory::new();
+    let scenario = write(&directory, "token.toml", TOKEN);
+    let shop = Serve::start(&["--shop", "--shop-token-ttl", "2s"]);
+    let words = format!("-c 4 -d 3s --warmup 0 --scenario {scenario} {}", shop.url());
+    let ran = weir::load("auto", &words, &[]);
+    ran.assert_all_ok();
+    let stats = &shop.stop_with_stats()["shop"];
+    let sent = ran.document.accounting.sent;
+    assert!(sent.setup > 2, "{ran}");
+    assert_eq!(stats["tokens"], sent.setup, "{stats}");
+    assert_eq!(stats["requests"]["GET /api/products"], sent.total - sent.setup, "{stats}");
+    assert!(!ran.text.contains(stats["tokens"].as_str().unwrap_or("Bearer ")), "{ran}");
+}
+
+#[test]
+fn redirects_are_followed_within_the_origin_and_counted_by_name() {
+    let directory = Directory::new();
+    let to = |path: &str, status: u16, target: &str| {
+        let headers = format!("{{\"Location\":\"{target}\"}}");
+        format!("{{\"path\":\"{path}\",\"status\":{status},\"headers\":{headers}}}\n")
+    };
+    let routes = [
+        to("/a", 302, "/b"),
+        to("/b", 308, "c?d=1"),
+        to("/loop", 307, "/loop"),
+        to("/away", 301, "http://elsewhere.example/"),
+    ];
+    let routes = write(&directory, "routes.jsonl", &routes.concat());
+    on_an_engine(|engine| {
+        let server = Serve::start(&["--routes", &routes]);
+        let url = server.url();
+        let words =
+            format!("-c 2 -n 30 --warmup 0 --follow 2 {url}a {url}loop {url}away --no-preflight");
+        let ran = weir::load(engine, &words, &[]);
+        let counts = names(&ran);
+        let of = |name: &str| (counts[name].outcomes.ok, counts[name].outcomes.bad_response);
+        assert_eq!(of("GET /a"), (10, 0), "{ran}");
+        assert_eq!(of("GET /a (redirect)"), (20, 0), "{ran}");
+        assert_eq!((of("GET /loop"), of("GET /loop (redirect)")), ((0, 10), (20, 0)), "{ran}");
+        assert_eq!((of("GET /away"), of("GET /away (redirect)")), ((0, 10), (0, 0)), "{ran}");
+        let missed = &ran.document.results.missed;
+        let missed: Vec<_> = missed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+        assert_eq!(missed, [("redirect_elsewhere", 10), ("redirect_limit", 10)], "{ran}");
+        assert!(ran.text.contains("http://elsewhere.example/"), "{ran}");
+        assert_eq!(ran.document.accounting.sent.total, server.stop(), "{ran}");
+    });
+}
+
+#[test]
+fn a_missing_capture_ends_its_user_and_names_no_value() {
+    let directory = Directory::new();
+    let steps = "[[scenario.step]]\nname = \"one\"\nurl = \"/\"\ncapture = { id = \"json:/id\" }\n\
+                 [[scenario.step]]\nname = \"two\"\nurl = \"/{{user.id}}\"\n";
+    let scenario = format!("[[scenario]]\nname = \"s\"\n{steps}");
+    let scenario = write(&directory, "s.toml", &scenario);
+    let server = Serve::start(&[]);
+    let words = format!("-c 2 -n 20 --warmup 0 --scenario {scenario} {}", server.url());
+    let ran = weir::load("auto", &words, &["--no-preflight"]);
+    let counts = names(&ran);
+    assert_eq!((counts["one"].planned, counts["two"].planned), (20, 0), "{ran}");
+    assert_eq!(counts["s"].outcomes.bad_response, 20, "{ran}");
+    assert!(ran.text.contains("capture_missing") || ran.text.contains("capture missing"), "{ran}");
+    let mut steps = ran.document.names.iter().map(|name| &name.steps);
+    let steps = steps.find(|steps| !steps.is_empty()).expect("a scenario");
+    assert_eq!((steps[0].counts.failed, steps[1].counts.not_reached), (20, 20), "{ran}");
+}
+
+#[test]
+fn wrong_scenarios_are_refused_with_file_line_and_key() {
+    let directory = Directory::new();
+    let check = |text: &str, expected: &str| {
+        let file = write(&directory, "wrong.toml", text);
+        let words = format!("--scenario {file} http://127.0.0.1:1/");
+        let ran = weir::weir(&words, &[]);
+        assert_eq!(ran.code(), 2, "{ran:?}");
+        let expected = expected.replace("FILE", &file);
+        assert!(ran.stderr.contains(&expected), "{expected}: {ran:?}");
+    };
+    let step = "[[scenario]]\nname = \"s\"\n[[scenario.step]]\nname = \"a\"\nurl = \"/\"\n";
+    check("", "--scenario: FILE:1: it has no [[scenario]]");
+    check(&format!("{step}thnik = \"1s\"\n"), "FILE:6: ");
+    check(&format!("{step}think = \"1\"\n"), "FILE:6: ");
+    check(&format!("{step}headers = {{ a = \"{{{{user.x}}}}\" }}\n"), "FILE:6: ");
+    check(&format!("{step}url = \"/\"\n"), "FILE:6: ");
+    check("[[scenario]\n", "FILE:1: ");
+    let ran = weir::weir(&format!("--scenario {}/none http://h/", directory.path().display()), &[]);
+    assert!(ran.code() == 2 && ran.stderr.contains("cannot be read"), "{ran:?}");
+}
+
+#[test]
+fn a_setup_without_its_response_ends_the_run() {
+    let directory = Directory::new();
+    let scenario = write(&directory, "token.toml", TOKEN);
+    let server = Serve::start(&["--status", "503"]);
+    let words = format!("-d 1s --no-preflight --scenario {scenario} {}", server.url());
+    let ran = weir::weir(&words, &[]);
+    let expected = "setup step \"token\": status 503";
+    assert!(ran.code() == 1 && ran.stderr.contains(expected), "{ran:?}");
+    assert_eq!(server.stop(), 1);
+}
