@@ -44,6 +44,17 @@ pub enum TextForm {
     Target,
 }
 
+impl TextForm {
+    /// Returns a value of the environment as it is written in a text of this form.
+    pub fn written(self, value: String) -> String {
+        match self {
+            TextForm::Plain | TextForm::Target => value,
+            TextForm::Json => String::from_utf8_lossy(&json_escaped(value.as_bytes())).into_owned(),
+            TextForm::Encoded => form_encoded(value.as_bytes()),
+        }
+    }
+}
+
 /// The sources of the values of fields.
 #[derive(Clone, Copy)]
 pub struct FieldSources<'a> {
