@@ -31,6 +31,8 @@
 //! # Ok::<(), weir_requests::list::RowError>(())
 //! ```
 
+mod import;
+
 mod file;
 mod file_value;
 
@@ -46,6 +48,7 @@ pub use capture::{CaptureRule, ValueSource};
 pub use cookies::{CookieJar, CookieOrigin};
 pub use draws::UserDraws;
 pub use file::ScenarioFile;
+pub use import::{ImportFormat, ImportRules, ImportedScenario};
 pub use plan::{Scenario, ScenarioStep, Scenarios, StepCondition};
 pub use think::ThinkTime;
 pub use turn::StepTurn;
