@@ -54,7 +54,7 @@ const THINK_UNIT_NS: u64 = 10_000_000;
 pub struct ImportRules<'a> {
     /// Format; `None` for the one that the text is in.
     pub format: Option<ImportFormat>,
-    /// Name of the file, for the comment at the begin.
+    /// Name of the file, for the comment at the beginning.
     pub file: &'a str,
     /// Name of the scenario.
     pub name: &'a str,
@@ -88,7 +88,7 @@ impl ImportedScenario {
         let format = rules.format.or_else(|| ImportFormat::of(text)).ok_or_else(|| {
             failed(&format!(
                 "it is no HAR file, no Postman collection, no .http file and no curl command, as \
-                 far as its begin tells; {IMPORT_FORMAT} names its format"
+                 far as its beginning tells; {IMPORT_FORMAT} names its format"
             ))
         })?;
         let file = match format {
@@ -110,6 +110,7 @@ impl ImportedScenario {
             return Err(failed(&text));
         }
         step_names::give(&mut steps);
+        kept.notes.extend(variables::note(&mut steps));
         replace_missing(&mut steps);
         captures::find(&mut steps);
         if let Some(is_secret) = rules.is_secret {

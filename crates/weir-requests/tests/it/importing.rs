@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use proptest::prelude::*;
+use serde_json::Value;
 use weir_requests::scenario::{ImportRules, ImportedScenario, ScenarioFile};
 use weir_text::setting::{ALLOW_LOCAL, IMPORT_RESOURCES, SCENARIO, Setting};
 
@@ -83,4 +85,101 @@ fn a_http_file() {
 #[test]
 fn curl_commands() {
     check("shop.curl", |_| {}, "curl.toml");
+}
+
+/// Texts that a reader or the writer could take for something else.
+const PIECES: [&str; 24] = [
+    "{{",
+    "}}",
+    "{{user.x}}",
+    "{{env:X}}",
+    "{{x}}",
+    "\u{fdd0}",
+    "\\u007b{",
+    "%7B%7Bx%7D%7D",
+    "%",
+    "'",
+    "\'\'\'",
+    "\"",
+    "\\",
+    "\n",
+    "\r\n",
+    "\r",
+    "\u{0}",
+    "\u{7f}",
+    "&",
+    "=",
+    "#",
+    "\n###\n",
+    "<",
+    "\u{1F600}",
+];
+
+/// Adds a piece to the string of a JSON document with this number, counted down.
+fn add_piece(value: &mut Value, number: &mut usize, piece: &str, at: usize) {
+    match value {
+        Value::String(text) if *number == 0 => {
+            *number = usize::MAX;
+            let place = (at % (text.len() + 1)..=text.len()).find(|at| text.is_char_boundary(*at));
+            text.insert_str(place.unwrap_or(0), piece);
+        }
+        Value::String(_) => *number = number.saturating_sub(1),
+        Value::Array(items) => {
+            items.iter_mut().for_each(|item| add_piece(item, number, piece, at));
+        }
+        Value::Object(members) => {
+            members.values_mut().for_each(|member| add_piece(member, number, piece, at));
+        }
+        _ => {}
+    }
+}
+
+/// Imports a text, and checks that the result can be read, or that the text is refused for a
+/// reason of its own.
+fn check_any(text: &str) {
+    for is_secret in [None, Some(is_secret as fn(&str, &str) -> bool)] {
+        let rules = ImportRules { is_secret, ..rules("any") };
+        match ImportedScenario::of(text, rules) {
+            Ok(imported) => {
+                let read = ScenarioFile::parse(&imported.text);
+                assert!(read.is_ok(), "{read:?}: {text}");
+            }
+            Err(error) => {
+                let error = error.of_file();
+                assert!(!error.contains("scenario cannot be read"), "{error}: {text}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn changed_strings_of_json_are_imported_or_refused(
+        is_har: bool, number in 0_usize..400, piece in 0..PIECES.len(), at in 0_usize..200,
+    ) {
+        let text = text_of(if is_har { "shop.har" } else { "shop.postman.json" });
+        let mut value: Value = serde_json::from_str(&text).expect("JSON");
+        let mut number = number;
+        add_piece(&mut value, &mut number, PIECES[piece], at);
+        check_any(&value.to_string());
+    }
+
+    #[test]
+    fn changed_texts_are_imported_or_refused(
+        file in 0_usize..4, at in 0_usize..8_000, length in 0_usize..30, piece in 0..PIECES.len(),
+    ) {
+        let mut text = text_of(["shop.har", "shop.postman.json", "shop.http", "shop.curl"][file]);
+        let at = at % text.len();
+        let end = (at + length).min(text.len());
+        text.replace_range(at..end, PIECES[piece]);
+        check_any(&text);
+    }
+
+    #[test]
+    fn any_text_is_imported_or_refused(text: String, start in 0_usize..5) {
+        let starts = ["", "GET http://h/", "{\"log\":", "curl ", "### "];
+        check_any(&format!("{}{text}", starts[start]));
+    }
 }

@@ -53,7 +53,7 @@ fn a_session_of_a_browser_becomes_users_who_log_in() {
             let body = connection.read_body(length.and_then(|it| it.parse().ok()).unwrap_or(0))?;
             let body = String::from_utf8(body).expect("the bodies of the shop are text");
             kept.lock().expect("no server of a test panics").push(format!("{head}{body}"));
-            connection.write(&response(&head))?;
+            connection.write(response(&head))?;
         }
         Ok(())
     });

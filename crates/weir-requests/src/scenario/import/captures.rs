@@ -71,9 +71,9 @@ impl CaptureFinder {
         before: &mut [RecordedStep],
         remarks: &mut Vec<String>,
     ) -> Option<String> {
-        let is_of_browser = |known: &&str| sent.name.eq_ignore_ascii_case(known);
+        let is_of_browser = |known: &str| sent.name.eq_ignore_ascii_case(known);
         let is_header = sent.place == ValuePlace::Header;
-        if is_header && OF_BROWSER.iter().any(|known| is_of_browser(&known)) {
+        if is_header && OF_BROWSER.iter().any(|known| is_of_browser(known)) {
             return None;
         }
         // `Bearer V`: the words before the value stay.
@@ -173,4 +173,92 @@ fn unique(name: &str, names: &HashSet<String>) -> String {
     let numbered = (2..).map(|number: u64| format!("{name}_{number}"));
     let mut all = [name.to_owned()].into_iter().chain(numbered);
     all.find(|name| !names.contains(name)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::import::recorded::{RecordedResponse, StepBody};
+
+    /// Returns a step with this response of JSON.
+    fn step(name: &str, target: &str, body: &str) -> RecordedStep {
+        RecordedStep {
+            name: name.to_owned(),
+            target: target.to_owned(),
+            response: Some(RecordedResponse { body: body.to_owned(), ..Default::default() }),
+            ..RecordedStep::default()
+        }
+    }
+
+    fn captures(step: &RecordedStep) -> Vec<(&str, &str)> {
+        step.captures.iter().map(|it| (it.name.as_str(), it.source.as_str())).collect()
+    }
+
+    #[test]
+    fn values_are_found_where_they_are_sent_in_any_form() {
+        let header = |value: &str| vec![("Authorization".to_owned(), value.to_owned())];
+        let form = StepBody::Form(vec![("a".to_owned(), "x y-1234567".to_owned())]);
+        let json = StepBody::Json(r#"{"b": ["x\u0020y-1234567", 1]}"#.to_owned());
+        let first = || step("a", "/", r#"{"my": {"token": "x y-1234567"}}"#);
+        for (sent, expected) in [
+            (
+                RecordedStep { headers: header("x y-1234567"), ..step("b", "/", "") },
+                "{{user.token}}",
+            ),
+            (step("b", "/a?b=1&c=x+y-1234567", ""), "/a?b=1&c={{user.token}}"),
+            (step("b", "/a/x%20y-1234567/d", ""), "/a/{{user.token}}/d"),
+            (RecordedStep { body: form, ..step("b", "/", "") }, "{{user.token}}"),
+            (RecordedStep { body: json, ..step("b", "/", "") }, r#"{"b": ["{{user.token}}", 1]}"#),
+        ] {
+            let mut steps = [first(), sent];
+            find(&mut steps);
+            assert_eq!(captures(&steps[0]), [("token", "json:/my/token")], "{expected}");
+            assert!(steps[1].texts_mut().any(|text| *text == expected), "{:?}", steps[1]);
+        }
+        let mut steps = [
+            step("a", "/", r#"{"token": "abc-1234567"}"#),
+            RecordedStep { headers: header("Bearer abc-1234567"), ..step("b", "/", "") },
+        ];
+        find(&mut steps);
+        assert_eq!(steps[1].headers[0].1, "Bearer {{user.token}}");
+    }
+
+    #[test]
+    fn the_last_response_before_the_use_counts() {
+        let mut steps = [
+            step("a", "/", r#"{"id": "abc-1234567"}"#),
+            step("b", "/?x=abc-1234567", r#"{"next": "abc-1234567", "id": "def-1234567"}"#),
+            step("c", "/?x=abc-1234567&y=def-1234567", ""),
+        ];
+        find(&mut steps);
+        assert_eq!(captures(&steps[0]), [("id", "json:/id")]);
+        assert_eq!(captures(&steps[1]), [("next", "json:/next"), ("id_2", "json:/id")]);
+        assert_eq!(steps[2].target, "/?x={{user.next}}&y={{user.id_2}}");
+    }
+
+    #[test]
+    fn uncertain_values_stay_with_a_remark() {
+        for (body, target, reason) in [
+            (
+                r#"["abc-1234567", "abc-1234567"]"#,
+                "/?x=abc-1234567",
+                "2 places there: json:/0, json:/1",
+            ),
+            (r#"{"a": "b&c-1234567"}"#, "/?x=b%26c-1234567", "not encoded so in URLs"),
+            (r#"{"a ": "abc-1234567"}"#, "/?x=abc-1234567", "does not find it"),
+        ] {
+            let mut steps = [step("a", "/", body), step("b", target, "")];
+            find(&mut steps);
+            assert_eq!((captures(&steps[0]), steps[1].target.as_str()), (vec![], target));
+            assert!(steps[1].remarks[0].contains(reason), "{:?}", steps[1].remarks);
+        }
+        // Values of the user, which the server sends back, and short ones are no captures.
+        for (body, target) in
+            [(r#"{"a": "abc-1234567"}"#, "/?x=abc-1234567"), (r#"{"a": "short-1"}"#, "/?x=short-1")]
+        {
+            let mut steps = [step("a", target, body), step("b", target, "")];
+            find(&mut steps);
+            assert_eq!((captures(&steps[0]), steps[1].remarks.len()), (vec![], 0));
+        }
+    }
 }

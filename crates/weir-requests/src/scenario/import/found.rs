@@ -66,8 +66,8 @@ pub(super) fn values(response: &RecordedResponse) -> Vec<FoundValue> {
         }
     };
     for (name, value) in &response.headers {
-        let is_common = |known: &&str| name.eq_ignore_ascii_case(known);
-        if !COMMON_HEADERS.iter().any(|known| is_common(&known)) {
+        let is_common = |known: &str| name.eq_ignore_ascii_case(known);
+        if !COMMON_HEADERS.iter().any(|known| is_common(known)) {
             add(value, name, format!("header:{name}"));
         }
     }

@@ -1,6 +1,7 @@
 //! HAR files: requests of a browser with their responses and times.
 
 use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -8,6 +9,7 @@ use crate::list::{HarRequest, RowError, TimeStamp, har_row, parsed_har};
 use crate::scenario::import::recorded::{
     RecordedEntry, RecordedFile, RecordedResponse, literal_row,
 };
+use crate::scenario::import::words;
 
 /// Kinds of resources that a page loads, by `_resourceType`.
 const RESOURCES: [&str; 9] =
@@ -82,7 +84,7 @@ pub(super) fn read(text: &str) -> Result<RecordedFile, RowError> {
     }
     if failed > 0 {
         let text = "without a response (blocked or cancelled)";
-        file.notes.push(format!("left out {} {text}", super::words::requests(failed)));
+        file.notes.push(format!("left out {} {text}", words::requests(failed)));
     }
     if file.entries.iter().all(|entry| entry.times_ns.is_some()) {
         file.entries.sort_by_key(|entry| entry.times_ns.map(|(began, _)| began));
@@ -165,6 +167,89 @@ fn text_of(content: HarContent) -> String {
     if content.encoding.as_deref() != Some("base64") {
         return text;
     }
-    let bytes = base64::engine::general_purpose::STANDARD.decode(text.trim());
+    let bytes = STANDARD.decode(text.trim());
     bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the file of entries with these fields behind their URL.
+    fn file(entries: &[&str]) -> RecordedFile {
+        let entry = |(number, more): (usize, &&str)| {
+            format!(r#"{{"request": {{"method": "GET", "url": "http://h/{number}"}}{more}}}"#)
+        };
+        let entries: Vec<String> = entries.iter().enumerate().map(entry).collect();
+        let text = format!(r#"{{"log": {{"entries": [{}]}}}}"#, entries.join(","));
+        read(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn entries_are_in_the_order_of_their_times() {
+        let at =
+            |time: &str| format!(r#", "startedDateTime": "2026-11-29T10:00:{time}Z", "time": 5"#);
+        let late = at("02");
+        let early = at("01.5");
+        let urls = |file: &RecordedFile| {
+            file.entries.iter().map(|entry| entry.url.clone()).collect::<Vec<_>>()
+        };
+        let sorted = file(&[&late, &early]);
+        assert_eq!(urls(&sorted), ["http://h/1", "http://h/0"]);
+        let times = sorted.entries[0].times_ns.map(|(began, ended)| ended - began);
+        assert_eq!(times, Some(5_000_000));
+        assert_eq!(urls(&file(&[&late, "", &early])), ["http://h/0", "http://h/1", "http://h/2"]);
+    }
+
+    #[test]
+    fn requests_without_a_response_were_not_sent() {
+        let found = file(&[r#", "response": {"status": 0}"#, r#", "response": null"#]);
+        assert_eq!((found.entries.len(), found.notes.len()), (1, 1));
+    }
+
+    #[test]
+    fn resources_are_known_by_their_kind_or_their_media_type() {
+        let of = |kind: &str, media_type: &str| {
+            let kind = match kind {
+                "" => String::new(),
+                kind => format!(r#", "_resourceType": "{kind}""#),
+            };
+            let content = format!(r#"{{"mimeType": "{media_type}; charset=utf-8"}}"#);
+            let more = format!(r#"{kind}, "response": {{"status": 200, "content": {content}}}"#);
+            file(&[&more]).entries[0].is_resource
+        };
+        for (kind, media_type, expected) in [
+            ("image", "", true),
+            ("script", "text/plain", true),
+            ("fetch", "image/png", false),
+            ("", "Image/PNG", true),
+            ("", "text/css", true),
+            ("other", "application/javascript", true),
+            ("", "font/woff2", true),
+            ("", "application/json", false),
+            ("document", "text/html", false),
+        ] {
+            assert_eq!(of(kind, media_type), expected, "{kind} {media_type}");
+        }
+    }
+
+    #[test]
+    fn responses_have_cookies_and_text() {
+        let response = r#", "response": {"status": 200, "headers": [
+            {"name": "Set-Cookie", "value": "a=1; Path=/\nb=2=3"}, {"name": "X", "value": "y"}],
+            "cookies": [{"name": "a", "value": "decoded"}],
+            "content": {"text": "w7w=", "encoding": "base64", "mimeType": "Text/HTML;x"}}"#;
+        let found = file(&[response]).entries.remove(0).response.expect("a response");
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(found.cookies, [pair("a", "1"), pair("b", "2=3")]);
+        assert_eq!(found.headers, [pair("X", "y")]);
+        assert_eq!((&*found.body, &*found.media_type), ("ü", "text/html"));
+    }
+
+    #[test]
+    fn errors_name_the_entry_and_the_field() {
+        let text = r#"{"log": {"entries": [{"request": {"method": "GET", "url": 1}}]}}"#;
+        let error = read(text).expect_err("no URL").to_string();
+        assert!(error.starts_with("entry 1: `request.url` in line 1: "), "{error}");
+    }
 }

@@ -8,7 +8,7 @@ use crate::scenario::import::http_requests::{self, HttpRequest};
 use crate::scenario::import::origin::with_origin;
 use crate::scenario::import::recorded::{RecordedEntry, RecordedFile, StepCapture};
 use crate::scenario::import::template_text::{VariableValue, expand, has_field};
-use crate::scenario::import::variables::{UnknownVariables, dynamic};
+use crate::scenario::import::variables::{dynamic, unknown};
 use crate::scenario::import::words;
 
 /// Reads a file. URLs that begin with a variable without a value are those of `origin`.
@@ -17,11 +17,8 @@ use crate::scenario::import::words;
 /// If a request cannot be read; the error names its line.
 pub(super) fn read(text: &str, origin: Option<&str>) -> Result<RecordedFile, RowError> {
     let written = http_requests::read(text)?;
-    let mut reader = HttpFileReader {
-        variables: &written.variables,
-        file: RecordedFile::default(),
-        unknown: UnknownVariables::default(),
-    };
+    let mut reader =
+        HttpFileReader { variables: &written.variables, file: RecordedFile::default() };
     for request in &written.requests {
         let failed = |text: String| RowError::new(request.line, text);
         let row = reader.row(request, origin).map_err(failed)?;
@@ -36,7 +33,7 @@ pub(super) fn read(text: &str, origin: Option<&str>) -> Result<RecordedFile, Row
             remarks: Vec::new(),
         });
     }
-    let HttpFileReader { mut file, unknown, .. } = reader;
+    let HttpFileReader { mut file, .. } = reader;
     if written.scripts > 0 {
         file.notes.push(format!(
             "{} of the file {} not run: values that scripts set are missing",
@@ -44,14 +41,12 @@ pub(super) fn read(text: &str, origin: Option<&str>) -> Result<RecordedFile, Row
             if written.scripts == 1 { "is" } else { "are" }
         ));
     }
-    file.notes.extend(unknown.note());
     Ok(file)
 }
 
 struct HttpFileReader<'t> {
     variables: &'t HashMap<String, String>,
     file: RecordedFile,
-    unknown: UnknownVariables,
 }
 
 impl HttpFileReader<'_> {
@@ -89,7 +84,6 @@ impl HttpFileReader<'_> {
     fn expand(&mut self, text: &str) -> Result<String, String> {
         let variables = self.variables;
         let entries = &mut self.file.entries;
-        let unknown = &mut self.unknown;
         expand(text, &mut |name| {
             if let Some(value) = variables.get(name) {
                 return VariableValue::Text(value.clone());
@@ -100,7 +94,7 @@ impl HttpFileReader<'_> {
             let captured = ResponseReference::parse(name).and_then(|it| captured(&it, entries));
             match captured {
                 Some(name) => VariableValue::Field(format!("user.{name}")),
-                None => unknown.field(name),
+                None => unknown(name),
             }
         })
     }
@@ -141,10 +135,8 @@ fn basic_user(name: &str, value: &str) -> Option<String> {
     let is_basic =
         name.eq_ignore_ascii_case("authorization") && scheme.eq_ignore_ascii_case("basic");
     let user = user.trim();
-    match user.split_once([' ', ':']).filter(|_| is_basic) {
-        Some((user, password)) => Some(format!("{user}:{}", password.trim())),
-        None => None,
-    }
+    let (user, password) = user.split_once([' ', ':']).filter(|_| is_basic)?;
+    Some(format!("{user}:{}", password.trim()))
 }
 
 #[cfg(test)]
@@ -179,7 +171,7 @@ mod tests {
                 "{{env:other_response_body_token}} {{env:login_request_body_x}}"
             ]
         );
-        assert_eq!(file.notes.len(), 1);
+        assert_eq!(file.notes.len(), 0);
     }
 
     #[test]

@@ -182,7 +182,7 @@ impl<'t> RequestsReader<'t> {
         }
     }
 
-    /// Takes the begin of a script before a request.
+    /// Takes the first line of a script before a request.
     fn script(&mut self, line: &str) -> Result<(), String> {
         match line.contains("{%") || !line.starts_with("<>") {
             true => {

@@ -149,7 +149,7 @@ impl<'t> JsonReader<'t> {
 
     /// Reads a string, which begins here.
     fn string(&mut self) -> Option<String> {
-        let rest = self.text[self.at..].as_bytes();
+        let rest = &self.text.as_bytes()[self.at..];
         let mut end = 1;
         while *rest.get(end)? != b'"' {
             end += if rest[end] == b'\\' { 2 } else { 1 };
@@ -161,7 +161,7 @@ impl<'t> JsonReader<'t> {
 
     /// Returns the next byte behind blanks.
     fn peek(&mut self) -> Option<u8> {
-        let rest = self.text[self.at..].as_bytes();
+        let rest = &self.text.as_bytes()[self.at..];
         let blanks = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         self.at += blanks;
         rest.get(blanks).copied()

@@ -15,7 +15,7 @@ use crate::scenario::import::recorded::{RecordedEntry, RecordedFile};
 use crate::scenario::import::template_text::{
     BRACES, VariableValue, between_fields, expand, has_field,
 };
-use crate::scenario::import::variables::{UnknownVariables, dynamic};
+use crate::scenario::import::variables::{dynamic, unknown};
 use crate::scenario::import::words;
 
 /// Greatest depth of folders.
@@ -40,13 +40,12 @@ pub(super) fn read(text: &str, origin: Option<&str>) -> Result<RecordedFile, Row
     let mut reader = CollectionReader {
         origin,
         file: RecordedFile::default(),
-        unknown: UnknownVariables::default(),
         requests: 0,
         scripts: count_scripts(collection),
     };
     let scope = Scope::default().below(collection);
     reader.items(items, &scope, 0)?;
-    let CollectionReader { mut file, unknown, scripts, .. } = reader;
+    let CollectionReader { mut file, scripts, .. } = reader;
     if scripts > 0 {
         file.notes.push(format!(
             "{} of the collection {} not run: values that scripts set are missing",
@@ -54,7 +53,6 @@ pub(super) fn read(text: &str, origin: Option<&str>) -> Result<RecordedFile, Row
             if scripts == 1 { "is" } else { "are" }
         ));
     }
-    file.notes.extend(unknown.note());
     Ok(file)
 }
 
@@ -115,7 +113,6 @@ fn text(value: Option<&Value>) -> Option<String> {
 struct CollectionReader<'t> {
     origin: Option<&'t str>,
     file: RecordedFile,
-    unknown: UnknownVariables,
     requests: u64,
     scripts: u64,
 }
@@ -153,12 +150,7 @@ impl CollectionReader<'_> {
         if let Some(auth) = request.get("auth").filter(|auth| auth.is_object()) {
             scope.auth = Some(auth.clone());
         }
-        let mut of_request = RequestReader {
-            request,
-            scope: &scope,
-            unknown: &mut self.unknown,
-            remarks: Vec::new(),
-        };
+        let mut of_request = RequestReader { request, scope: &scope, remarks: Vec::new() };
         let row = of_request.row(position, self.origin).map_err(failed)?;
         let remarks = of_request.remarks;
         self.file.entries.push(RecordedEntry {
@@ -178,7 +170,6 @@ impl CollectionReader<'_> {
 struct RequestReader<'r> {
     request: &'r Value,
     scope: &'r Scope,
-    unknown: &'r mut UnknownVariables,
     remarks: Vec<String>,
 }
 
@@ -186,10 +177,9 @@ impl RequestReader<'_> {
     /// Returns a text with fields for the variables that have no value.
     fn expand(&mut self, text: &str) -> Result<String, String> {
         let variables = &self.scope.variables;
-        let unknown = &mut *self.unknown;
         expand(text, &mut |name| match variables.get(name) {
             Some(value) => VariableValue::Text(value.clone()),
-            None => dynamic(name).unwrap_or_else(|| unknown.field(name)),
+            None => dynamic(name).unwrap_or_else(|| unknown(name)),
         })
     }
 
@@ -444,4 +434,76 @@ fn escaped(part: &str) -> String {
 fn encoded(part: &str) -> String {
     let encode = |text: &str| Some(percent_encoded(text.replace(BRACES, "{{").as_bytes()));
     between_fields(part, encode).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the row of a collection's only request.
+    fn row(request: Value) -> Row {
+        let variables = serde_json::json!([{"key": "base", "value": "https://h:8443/v1"}]);
+        let item = serde_json::json!([{"name": "one", "request": request}]);
+        let text = serde_json::json!({"item": item, "variable": variables}).to_string();
+        let mut file = read(&text, None).unwrap_or_else(|error| panic!("{text}: {error}"));
+        file.entries.remove(0).row.expect("a row")
+    }
+
+    #[test]
+    fn urls_are_made_of_their_parts() {
+        for (url, expected) in [
+            (serde_json::json!("{{base}}/a?b=1"), "https://h:8443/v1/a?b=1"),
+            (serde_json::json!({"raw": "{{base}}/raw"}), "https://h:8443/v1/raw"),
+            (
+                serde_json::json!({"protocol": "https", "host": ["a", "b"], "port": "81",
+                    "path": ["x", {"value": "y"}, ":id", ":no"],
+                    "query": [{"key": "q", "value": "1&2"}, {"key": "empty", "value": null},
+                        {"key": "off", "value": "1", "disabled": true}],
+                    "variable": [{"key": "id", "value": "7"}]}),
+                "https://a.b:81/x/y/7/:no?q=1%262&empty",
+            ),
+            (serde_json::json!({"host": "{{base}}", "path": "/a/b"}), "https://h:8443/v1/a/b"),
+        ] {
+            assert_eq!(row(serde_json::json!({ "url": url })).target, expected);
+        }
+    }
+
+    #[test]
+    fn bodies_and_authentication_are_those_of_their_kinds() {
+        let url = "http://h/";
+        let auth =
+            serde_json::json!({"type": "basic", "basic": {"username": "me", "password": "p"}});
+        let found =
+            row(serde_json::json!({"url": url, "auth": auth, "header": "A: b\nC: {{base}}"}));
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(found.basic_auth.as_deref(), Some("me:p"));
+        assert_eq!(found.headers, [header("A", "b"), header("C", "https://h:8443/v1")]);
+        let auth = serde_json::json!({"type": "apikey", "apikey": [
+            {"key": "key", "value": "k"}, {"key": "value", "value": "v w"},
+            {"key": "in", "value": "query"}]});
+        assert_eq!(row(serde_json::json!({"url": url, "auth": auth})).target, "http://h/?k=v%20w");
+        let body =
+            serde_json::json!({"mode": "formdata", "formdata": [{"key": "a", "value": "1"}]});
+        let found = row(serde_json::json!({"url": url, "method": "POST", "body": body}));
+        assert!(found.headers[0].1.starts_with("multipart/form-data; boundary="), "{found:?}");
+        let body = serde_json::json!({"mode": "raw", "raw": "x", "disabled": true});
+        assert_eq!(row(serde_json::json!({"url": url, "body": body})).body, None);
+    }
+
+    #[test]
+    fn errors_name_the_request_and_the_field() {
+        let check = |text: &str, part: &str| {
+            let error = read(text, None).expect_err(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        };
+        check("{", "line 1: it is no Postman collection");
+        check("{}", "it has no array `item`");
+        check(r#"{"item": [{"name": "a"}]}"#, "entry 1: \"a\": it has no `request`");
+        check(r#"{"item": [{"request": {}}]}"#, "entry 1: \"\": `url`: it is missing");
+        check(r#"{"item": [{"request": "{{host}}/a"}]}"#, "begins with the variable host");
+        let body = r#"{"url": "http://h/", "body": {"mode": "x"}}"#;
+        check(&format!(r#"{{"item": [{{"request": {body}}}]}}"#), "`body.mode` is \"x\"");
+        let deep = format!("{}{}", "{\"item\": [".repeat(60), "]}".repeat(60));
+        check(&deep, "deeper than 32");
+    }
 }

@@ -3,6 +3,10 @@
 
 use std::ops::Range;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use weir_text::setting::ALLOW_LOCAL;
+
 use crate::list::{NOT_SENT, Row, RowBody, RowError};
 use crate::scenario::import::encoded::{form_decoded, percent_decoded};
 use crate::scenario::import::json_text::{JsonNode, JsonString};
@@ -29,7 +33,7 @@ pub(super) struct RecordedEntry {
     pub(super) row: Result<Row, RowError>,
     /// Response; `None` if the file has none.
     pub(super) response: Option<RecordedResponse>,
-    /// Times of its begin and its end, in nanoseconds since 1970.
+    /// Times of its start and its end, in nanoseconds since 1970.
     pub(super) times_ns: Option<(u64, u64)>,
     /// True for an image, a font, a style sheet or a script of a page.
     pub(super) is_resource: bool,
@@ -229,10 +233,10 @@ impl RecordedStep {
                 Err(error) => StepBody::Bytes(error.into_bytes()),
             },
             RowBody::Encoded(text) => self.text_body(text, &media_type, FORM),
-            RowBody::File(path) | RowBody::FileBeside(path) => StepBody::File(path),
+            RowBody::File(path) | RowBody::FileBeside(path) => self.file(path),
             RowBody::JoinedFile(path) => {
                 self.remarks.push(format!("curl drops the line ends of the body in {path}"));
-                StepBody::File(path)
+                self.file(path)
             }
             RowBody::Form(..) => {
                 let text = "its body is a form with files, which scenarios do not have; it was \
@@ -243,17 +247,25 @@ impl RecordedStep {
         };
     }
 
+    fn file(&mut self, path: String) -> StepBody {
+        self.remarks.push(format!(
+            "its body is the file {path}, from the directory of the scenario: give {ALLOW_LOCAL}"
+        ));
+        StepBody::File(path)
+    }
+
     fn text_body(&mut self, text: String, media_type: &str, kind: &str) -> StepBody {
+        // Browsers send JSON as plain text too, and curl as a form.
+        let is_compound = text.trim_start().starts_with(['{', '[']);
+        if is_compound && JsonNode::parse(&text).is_some() {
+            return StepBody::Json(text);
+        }
         if kind == FORM {
             let text = text.replace(BRACES, "%7B%7B");
             return match form_fields(&text) {
                 Some(fields) => StepBody::Form(fields),
                 None => StepBody::Text(text),
             };
-        }
-        let is_json = kind == "application/json" || kind.ends_with("+json") || kind == "text/json";
-        if is_json && JsonNode::parse(&text).is_some() {
-            return StepBody::Json(text);
         }
         if has_braces(&text) {
             let text = "its body has {{, which begins a field in scenarios; it was left out: write \
@@ -328,8 +340,7 @@ impl RecordedStep {
 
 /// Returns the value of an `Authorization` field for `USER:PASS` (RFC 7617).
 fn basic(user: &str) -> String {
-    use base64::Engine as _;
-    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(user))
+    format!("Basic {}", STANDARD.encode(user))
 }
 
 /// Returns the fields of a urlencoded form; `None` if it is none that is written again as it is.

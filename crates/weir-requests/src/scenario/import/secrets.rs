@@ -71,3 +71,36 @@ impl SecretVariables {
         format!("{scheme}{blank}{{{{env:{name}}}}}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::import::recorded::StepBody;
+
+    #[test]
+    fn secrets_become_variables_one_for_each_value() {
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let step = |value: &str, password: &str| RecordedStep {
+            target: format!("/?token={value}&x={value}"),
+            headers: vec![header("Authorization", &format!("Bearer {value}")), header("A", value)],
+            body: StepBody::Json(format!(r#"{{"password": "{password}", "token": ""}}"#)),
+            ..RecordedStep::default()
+        };
+        let mut steps = [step("secret-1", "p"), step("secret-2", "p"), step("secret-1", "q")];
+        let is_secret =
+            |name: &str, _: &str| ["Authorization", "token", "password"].contains(&name);
+        replace(&mut steps, is_secret);
+        for (step, token, password) in
+            [(0, "TOKEN", "PASSWORD"), (1, "TOKEN_2", "PASSWORD"), (2, "TOKEN", "PASSWORD_2")]
+        {
+            let step = &mut steps[step];
+            let found: Vec<String> = step.texts_mut().map(|text| text.clone()).collect();
+            let token = format!("{{{{env:{token}}}}}");
+            let body = format!(r#"{{"password": "{{{{env:{password}}}}}", "token": ""}}"#);
+            let bearer = format!("Bearer {token}");
+            assert_eq!(found, [format!("/?token={token}&x={token}"), bearer, token, body]);
+        }
+        let remarks: Vec<usize> = steps.iter().map(|step| step.remarks.len()).collect();
+        assert_eq!(remarks, [2, 1, 1]);
+    }
+}

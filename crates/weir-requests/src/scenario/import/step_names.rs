@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::scenario::import::recorded::RecordedStep;
+use crate::scenario::import::template_text::BRACES;
 
 /// Longest name that is made, in bytes; a number may follow.
 const NAME_MAX_BYTES: usize = 80;
@@ -27,6 +28,7 @@ pub(super) fn give(steps: &mut [RecordedStep]) {
 
 /// Returns a name as scenario files accept it; it may be empty.
 pub(super) fn fitting(name: &str) -> String {
+    let name = name.replace(BRACES, "{{");
     let name = weir_text::printable(name.trim());
     let mut end = name.len().min(NAME_MAX_BYTES);
     while !name.is_char_boundary(end) {

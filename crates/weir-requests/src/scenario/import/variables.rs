@@ -4,40 +4,43 @@ use std::collections::BTreeSet;
 
 use weir_text::setting::ALLOW_LOCAL;
 
+use crate::scenario::import::recorded::RecordedStep;
 use crate::scenario::import::template_text::{VariableValue, identifier};
 
-/// Names of the variables that had no value, and whose values are taken from the environment.
-#[derive(Debug, Default)]
-pub(super) struct UnknownVariables(BTreeSet<String>);
+/// Returns the field for a variable without a value: that of the environment.
+pub(super) fn unknown(name: &str) -> VariableValue {
+    let name = match identifier(name) {
+        name if name.is_empty() => "VARIABLE".to_owned(),
+        name => name,
+    };
+    VariableValue::Field(format!("env:{name}"))
+}
 
-impl UnknownVariables {
-    /// Returns the field for a variable without a value: that of the environment.
-    pub(super) fn field(&mut self, name: &str) -> VariableValue {
-        let name = match identifier(name) {
-            name if name.is_empty() => "VARIABLE".to_owned(),
-            name => name,
+/// Returns a note on the variables of the environment that steps need, but those that have a remark
+/// already; `None` if there are none.
+pub(super) fn note(steps: &mut [RecordedStep]) -> Option<String> {
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    for step in steps {
+        let mut of_step: BTreeSet<String> = BTreeSet::new();
+        for text in step.texts_mut() {
+            let fields = text.split("{{env:").skip(1);
+            let fields = fields.filter_map(|rest| Some(rest.split_once("}}")?.0.to_owned()));
+            of_step.extend(fields);
+        }
+        let is_known = |name: &String| {
+            let field = format!("{{{{env:{name}}}}}");
+            step.remarks.iter().any(|remark| remark.contains(&field))
         };
-        self.0.insert(name.clone());
-        VariableValue::Field(format!("env:{name}"))
+        of_step.retain(|name| !is_known(name));
+        names.extend(of_step);
     }
-
-    /// Returns a note on them, if there are any.
-    pub(super) fn note(&self) -> Option<String> {
-        let names: Vec<&str> = self.0.iter().map(String::as_str).collect();
-        let text = match &names[..] {
-            [] => return None,
-            [name] => format!(
-                "the file has no value of the variable {name}: set it in the environment and give \
-                 {ALLOW_LOCAL}"
-            ),
-            names => format!(
-                "the file has no values of the variables {}: set them in the environment and give \
-                 {ALLOW_LOCAL}",
-                names.join(", ")
-            ),
-        };
-        Some(text)
-    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let text = match &names[..] {
+        [] => return None,
+        [name] => format!("the variable {name}: set it in the environment"),
+        names => format!("the variables {}: set them in the environment", names.join(", ")),
+    };
+    Some(format!("the file has no value of {text} and give {ALLOW_LOCAL}"))
 }
 
 /// Returns the field for a variable that is made anew for each request; `None` for others. `name`

@@ -1,6 +1,9 @@
 //! The file of a scenario, as text.
 
-use crate::scenario::import::recorded::{RecordedStep, StepBody};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::scenario::import::recorded::{RecordedStep, StepBody, StepCapture};
 use crate::scenario::import::template_text::{BRACES, has_braces};
 use crate::scenario::import::toml_text::{inline, key, lines, members, text, words};
 
@@ -26,7 +29,8 @@ pub(super) fn file(comments: &[String], name: &str, steps: &[RecordedStep]) -> S
 
 /// Adds a comment, in lines that end between words.
 fn add_comment(comment: &str, file: &mut String) {
-    let comment = weir_text::printable(comment);
+    let comment = comment.replace(BRACES, "{{");
+    let comment = weir_text::printable(&comment);
     let mut line = String::from("#");
     for word in comment.split(' ') {
         if line.len() > 1 && line.chars().count() + 1 + word.chars().count() > COLUMNS {
@@ -71,7 +75,8 @@ fn add_step(step: &RecordedStep, file: &mut String) {
         own.key("method", &text(&step.method));
     }
     own.key("url", &text(&step.target));
-    let implied = add_body(&step.body, &mut own);
+    let has_type = step.header("content-type").is_some();
+    let implied = add_body(&step.body, has_type, &mut own);
     let is_implied = |name: &str, value: &str| {
         name.eq_ignore_ascii_case("content-type") && implied == Some(value)
     };
@@ -84,9 +89,7 @@ fn add_step(step: &RecordedStep, file: &mut String) {
         own.key("expect", &text(&format!("status={status}")));
     }
     if !step.captures.is_empty() {
-        let of = |capture: &crate::scenario::import::recorded::StepCapture| {
-            (key(&capture.name), text(&capture.source))
-        };
+        let of = |capture: &StepCapture| (key(&capture.name), text(&capture.source));
         own.table("capture", &step.captures.iter().map(of).collect::<Vec<_>>());
     }
     if step.think_ns > 0 {
@@ -95,15 +98,16 @@ fn add_step(step: &RecordedStep, file: &mut String) {
     *file += &format!("[[scenario.step]]\n{}{}", own.keys, own.tables);
 }
 
-/// Adds the body, and returns the media type that it implies.
-fn add_body(body: &StepBody, own: &mut StepLines) -> Option<&'static str> {
+/// Adds the body, and returns the media type that it implies. None is implied if the request has
+/// none.
+fn add_body(body: &StepBody, has_type: bool, own: &mut StepLines) -> Option<&'static str> {
     match body {
         StepBody::None => {}
         StepBody::Form(fields) => {
             own.table("form", &words(fields));
             return Some("application/x-www-form-urlencoded");
         }
-        StepBody::Json(json) => match members(json).filter(|_| !has_braces(json)) {
+        StepBody::Json(json) => match members(json).filter(|_| has_type && !has_braces(json)) {
             Some(members) => {
                 own.table("json", &members);
                 return Some("application/json");
@@ -112,9 +116,7 @@ fn add_body(body: &StepBody, own: &mut StepLines) -> Option<&'static str> {
         },
         StepBody::Multipart(body, _) | StepBody::Text(body) => own.key("body", &lines(body)),
         StepBody::Bytes(bytes) => {
-            use base64::Engine as _;
-            let base64 = base64::engine::general_purpose::STANDARD.encode(bytes);
-            own.key("body_base64", &text(&base64));
+            own.key("body_base64", &text(&STANDARD.encode(bytes)));
         }
         StepBody::File(path) => own.key("body_file", &text(path)),
     }
