@@ -403,4 +403,16 @@ mod tests {
         let field = TemplateField::Captured(3, TextForm::Plain);
         assert_eq!(field.length(Values::default(), 0), 0);
     }
+
+    #[test]
+    fn values_of_the_environment_are_written_as_their_text_needs_it() {
+        for (form, expected) in [
+            (TextForm::Plain, "a \"b\"&ü"),
+            (TextForm::Target, "a \"b\"&ü"),
+            (TextForm::Json, "a \\\"b\\\"&ü"),
+            (TextForm::Encoded, "a+%22b%22%26%C3%BC"),
+        ] {
+            assert_eq!(form.written("a \"b\"&ü".to_owned()), expected, "{form:?}");
+        }
+    }
 }
