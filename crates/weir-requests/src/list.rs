@@ -54,8 +54,10 @@ pub use access_log::LogFormat;
 pub use encoding::{form_encoded, percent_encoded};
 pub use error::RowError;
 pub use format::ListFormat;
+pub(crate) use har::{HarRequest, NOT_SENT, parsed as parsed_har, row as har_row};
 pub use index::{IndexedRows, RowIndex, RowIndexer};
 pub(crate) use json_lines::decoded;
+pub(crate) use multipart::boundary;
 pub use multipart::{FormPart, PartContent, multipart_body};
 pub use names::{Group, NAMES_MAX, Names, OTHER};
 pub use order::{Order, PASS_MAX, Sequence, Walk, WeightError};
@@ -70,3 +72,4 @@ pub use template::{Places, Template, TemplateFields};
 pub use template_field::{
     Constants, FieldSources, NumberField, TextForm, UserTexts, Values, fill_decimal,
 };
+pub(crate) use time_stamp::TimeStamp;

@@ -31,6 +31,8 @@
 //! # Ok::<(), weir_requests::list::RowError>(())
 //! ```
 
+mod import;
+
 mod file;
 mod file_value;
 
@@ -48,6 +50,7 @@ pub use capture::{CaptureRule, ValueSource};
 pub use cookies::CookieJar;
 pub use draws::UserDraws;
 pub use file::{ScenarioFile, Setup};
+pub use import::{ImportFormat, ImportRules, ImportedScenario};
 pub use origin::SiteOrigin;
 pub use plan::{Scenario, ScenarioStep, Scenarios, StepCondition};
 pub use redirect::{Redirect, RedirectHop, path_of};

@@ -78,6 +78,7 @@ pub use spec::{
 pub use start_gate::{HeldLoad, StartGate};
 pub use watch::aside::WatchedServer;
 pub use weir_report::raw::RawTrial;
+pub use weir_requests::scenario::{ImportFormat, ImportRules, ImportedScenario};
 
 /// Returns the wall-clock time as RFC 3339 text, in UTC.
 pub fn now() -> String {

@@ -27,6 +27,7 @@ pub(crate) mod report;
 pub(crate) mod request;
 pub(crate) mod result;
 mod run;
+pub(crate) mod scenario;
 pub(crate) mod serve;
 mod spec;
 mod split;

@@ -17,6 +17,7 @@ pub(crate) mod report;
 pub(crate) mod rerun;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod scenario;
 mod secrets;
 pub(crate) mod selfcheck;
 pub(crate) mod serve;

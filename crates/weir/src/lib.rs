@@ -84,6 +84,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         Some(Command::Rerun(args)) => commands::rerun::rerun(args),
         Some(Command::Resume(args)) => commands::resume::resume(args),
         Some(Command::History(args)) => commands::history::history(args),
+        Some(Command::Scenario(args)) => commands::scenario::scenario(args),
         Some(Command::Doctor(args)) => commands::doctor::doctor(args),
         Some(Command::Completions(args)) => commands::completions::completions(args),
         Some(Command::Man(args)) => commands::man::man(args),

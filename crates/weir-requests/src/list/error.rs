@@ -15,6 +15,14 @@ pub struct RowError {
 }
 
 impl RowError {
+    /// Returns its text behind the name of its file: with its place, unless that is the whole file.
+    pub fn of_file(&self) -> String {
+        match self.position {
+            Position::Whole => self.text.clone(),
+            Position::Line(_) | Position::Entry(_) => self.to_string(),
+        }
+    }
+
     pub(crate) fn new(position: impl Into<Position>, text: impl Into<String>) -> RowError {
         RowError { position: position.into(), text: text.into() }
     }

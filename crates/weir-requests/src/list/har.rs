@@ -11,7 +11,7 @@ use crate::list::multipart::{self, FormPart, PartContent, multipart_body};
 use crate::list::{Position, Row, RowBody, RowError};
 
 /// Fields that belong to the connection or to the length of the body, which are weir's.
-const NOT_SENT: [&str; 6] =
+pub(crate) const NOT_SENT: [&str; 6] =
     ["connection", "content-length", "host", "keep-alive", "proxy-connection", "transfer-encoding"];
 
 #[derive(Deserialize)]
@@ -29,14 +29,22 @@ struct HarEntry {
     request: HarRequest,
 }
 
+/// A request of an entry.
 // Fields that may be left out may be `null` too, as some writers have them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct HarRequest {
+pub(crate) struct HarRequest {
     method: String,
     url: String,
     headers: Option<Vec<Pair>>,
     post_data: Option<PostData>,
+}
+
+impl HarRequest {
+    /// Returns the URL.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
 }
 
 #[derive(Deserialize)]
@@ -70,7 +78,7 @@ struct Param {
 ///
 /// # Errors
 /// If it is none; the position is that of the entry that is wrong, if it is one.
-pub(super) fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, RowError> {
+pub(crate) fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, RowError> {
     let mut json = serde_json::Deserializer::from_str(text);
     let archive = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().clone();
@@ -115,7 +123,11 @@ pub(super) fn rows(text: &str) -> Result<Vec<Row>, RowError> {
     }
 }
 
-fn row(number: u64, request: HarRequest) -> Result<Row, RowError> {
+/// Returns the row of the entry with this number.
+///
+/// # Errors
+/// If it has a body that the archive does not hold.
+pub(crate) fn row(number: u64, request: HarRequest) -> Result<Row, RowError> {
     let position = Position::Entry(number);
     let failed = |text: String| RowError::new(position, text);
     let fields = request.headers.unwrap_or_default().into_iter();

@@ -24,7 +24,7 @@ pub enum PartContent {
 
 impl FormPart {
     /// Returns a field with this value.
-    pub(super) fn field(name: impl Into<String>, value: impl Into<Vec<u8>>) -> FormPart {
+    pub(crate) fn field(name: impl Into<String>, value: impl Into<Vec<u8>>) -> FormPart {
         let content = PartContent::Bytes(value.into());
         FormPart { name: name.into(), file_name: None, media_type: None, content }
     }
@@ -65,7 +65,7 @@ pub fn multipart_body<'a>(
 }
 
 /// Returns a boundary that no part with its content at hand contains.
-pub(super) fn boundary(parts: &[FormPart]) -> String {
+pub(crate) fn boundary(parts: &[FormPart]) -> String {
     let is_within = |boundary: &str| {
         parts.iter().any(|part| match &part.content {
             PartContent::Bytes(bytes) => memchr::memmem::find(bytes, boundary.as_bytes()).is_some(),

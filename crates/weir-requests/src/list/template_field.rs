@@ -44,6 +44,17 @@ pub enum TextForm {
     Target,
 }
 
+impl TextForm {
+    /// Returns a value of the environment as it is written in a text of this form.
+    pub fn written(self, value: String) -> String {
+        match self {
+            TextForm::Plain | TextForm::Target => value,
+            TextForm::Json => String::from_utf8_lossy(&json_escaped(value.as_bytes())).into_owned(),
+            TextForm::Encoded => form_encoded(value.as_bytes()),
+        }
+    }
+}
+
 /// The sources of the values of fields.
 #[derive(Clone, Copy)]
 pub struct FieldSources<'a> {
@@ -401,5 +412,17 @@ mod tests {
     fn a_value_that_is_not_there_is_empty() {
         let field = TemplateField::Captured(3, TextForm::Plain);
         assert_eq!(field.length(Values::default(), 0), 0);
+    }
+
+    #[test]
+    fn values_of_the_environment_are_written_as_their_text_needs_it() {
+        for (form, expected) in [
+            (TextForm::Plain, "a \"b\"&ü"),
+            (TextForm::Target, "a \"b\"&ü"),
+            (TextForm::Json, "a \\\"b\\\"&ü"),
+            (TextForm::Encoded, "a+%22b%22%26%C3%BC"),
+        ] {
+            assert_eq!(form.written("a \"b\"&ü".to_owned()), expected, "{form:?}");
+        }
     }
 }

@@ -10,9 +10,9 @@ const MONTHS: [&str; 12] =
 
 /// A time of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TimeStamp {
+pub(crate) struct TimeStamp {
     /// Nanoseconds since 1970, UTC.
-    pub(super) ns: u64,
+    pub(crate) ns: u64,
     /// Digits of its fraction of a second as written, 0 to 9.
     pub(super) digits: u32,
 }
@@ -20,7 +20,7 @@ pub(super) struct TimeStamp {
 impl TimeStamp {
     /// Reads a time in any of the forms; `None` if it is in none, or lies before 1970 or after
     /// 2500.
-    pub(super) fn parse(text: &str) -> Option<TimeStamp> {
+    pub(crate) fn parse(text: &str) -> Option<TimeStamp> {
         TimeStamp::of_log(text)
             .or_else(|| TimeStamp::of_iso8601(text))
             .or_else(|| TimeStamp::of_number(text))

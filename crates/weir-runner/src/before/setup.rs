@@ -20,6 +20,7 @@ use weir_result::{HttpPlan, Note};
 use weir_tls::TlsConfig;
 
 use crate::background::{Beside, End};
+use crate::errors::NoServer;
 use crate::link::Link;
 use crate::patience::{Hurry, Patience};
 use crate::prepare::http;
@@ -93,7 +94,8 @@ impl RunningSetup {
             hurry: hurry.clone(),
         };
         let mut first = SetupCounts::default();
-        client.make(&mut first.sent)?;
+        let made = client.make(&mut first.sent);
+        made.map_err(|error| NoServer(format!("{error:#}")))?;
         let refresh_ns = client.setup.refresh_ns;
         let renew =
             |refresh_ns| Beside::start("setup", move |end| client.keep_fresh(refresh_ns, &end));

@@ -107,6 +107,12 @@ pub fn is_name(name: &str) -> bool {
     (is_known || is_collector) && !name.contains('/') && !HARMLESS.contains(&flat.as_str())
 }
 
+/// True if the value of a header, a parameter or a field with this name is a credential: by the
+/// name, or because it has the form of a token, as in `Bearer ghp_…`.
+pub fn is_secret(name: &str, value: &str) -> bool {
+    is_name(name) || value.split_whitespace().any(is_token)
+}
+
 /// True if a list of subprotocols has one that is no known name, and so may be a token.
 pub(crate) fn has_unknown_subprotocol(value: &str) -> bool {
     let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());

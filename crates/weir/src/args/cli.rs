@@ -8,7 +8,9 @@ use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcomm
 use super::result::check_rows;
 use super::study::StudyFlags;
 use super::{ReportArgs, RunArgs, SpecArgs};
-use super::{doctor, fleet, help, hints, history, pages, pin, serve, split, study, topics, unused};
+use super::{
+    doctor, fleet, help, hints, history, pages, pin, scenario, serve, split, study, topics, unused,
+};
 
 /// HTTP load generator with accurate latency; drop-in replacement for wrk and wrk2
 #[derive(Debug, Parser)]
@@ -157,6 +159,8 @@ pub(crate) enum Command {
     Resume(Box<study::ResumeArgs>),
     /// Saved runs: list, show, trend, tag
     History(history::HistoryArgs),
+    /// Write a scenario of users, made from a recorded session
+    Scenario(scenario::ScenarioArgs),
     /// Check this machine for settings and programs that spoil a measurement
     Doctor(doctor::DoctorArgs),
     /// Take part in the runs of a fleet: weir --agents N

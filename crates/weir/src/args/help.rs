@@ -55,6 +55,7 @@ Commands:
   weir resume    Continue a study that was interrupted
   weir report    Report of documents written with --output
   weir history   Saved runs: list, show, trend, tag
+  weir scenario  Write a scenario of users, made from a HAR file, Postman, .http or curl
   weir doctor    Check of this machine for what spoils a measurement
   weir serve     Reference server with programmable responses, delays, stalls and faults
   weir man       Man pages; weir completions: those of bash, zsh and fish

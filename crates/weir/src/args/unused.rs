@@ -18,7 +18,7 @@ const NEEDS: &[Need] = &[
     ("replay-unsafe", &["replay"], "--replay FILE"),
     ("replay-format", &["replay"], "--replay FILE"),
     ("from-format", &["from"], "--from FILE"),
-    ("allow-local", &["from"], "--from FILE"),
+    ("allow-local", &["from", "scenario"], "--from FILE or --scenario FILE"),
     ("templates", &["from"], "--from FILE"),
     ("rows-order", &["rows"], "--rows FILE"),
     ("script-memory", &["script"], "-s FILE"),

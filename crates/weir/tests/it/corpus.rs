@@ -89,6 +89,11 @@ fn expectations() {
 }
 
 #[test]
+fn scenario_import() {
+    replay("scenario_import", 5, checks::scenario_import);
+}
+
+#[test]
 fn schema() {
     replay("schema", 10, checks::schema);
 }
@@ -147,6 +152,7 @@ fn nothing_is_left_out() {
         "http1_response",
         "raw_requests",
         "read_head",
+        "scenario_import",
         "schema",
         "script_values",
         "sse",

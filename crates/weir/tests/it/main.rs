@@ -34,6 +34,7 @@ mod help;
 mod history;
 mod http2;
 mod https;
+mod importing;
 mod kubernetes;
 mod list_formats;
 mod lists;

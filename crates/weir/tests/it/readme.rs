@@ -63,6 +63,9 @@ impl Servers {
         let unix = Endpoint::Unix(directory.path().join("app.sock"));
         fs::write(directory.file("body.json"), "{}").expect("a file");
         fs::write(directory.file("urls.txt"), "/\n/a\n").expect("a file");
+        let step = "[[scenario.step]]\nname = \"home\"\nurl = \"/\"\n";
+        let scenario = format!("[[scenario]]\nname = \"visitor\"\n{step}");
+        fs::write(directory.file("shop.toml"), scenario).expect("a file");
         let logged = "::1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.1\" 200 5\n";
         fs::write(directory.file("access.log"), logged).expect("a file");
         fs::write(directory.file("routes.jsonl"), "{\"path\": \"/a\"}\n").expect("a file");

@@ -118,24 +118,29 @@ fn a_shop_has_seen_each_step_and_no_broken_rule() {
             let SentCounts { preflight, probe, .. } = ran.document.accounting.sent;
             // A redirected log-in counts as that, and the page that it leads to as its end.
             let expected = [
-                ("GET /login", planned("form") + preflight + probe),
-                ("POST /login", planned("log in (redirect)")),
-                ("GET /account", planned("log in")),
-                ("POST /token", planned("token")),
-                ("GET /api/products", planned("products")),
-                ("POST /api/cart", planned("cart")),
-                ("POST /api/orders", planned("order")),
-                ("GET /", planned("home")),
+                ("GET /login", planned("buyer: form") + preflight + probe),
+                ("POST /login", planned("buyer: log in (redirect)")),
+                ("GET /account", planned("buyer: log in")),
+                ("POST /token", planned("buyer: token")),
+                ("GET /api/products", planned("buyer: products")),
+                ("POST /api/cart", planned("buyer: cart")),
+                ("POST /api/orders", planned("buyer: order")),
+                ("GET /", planned("visitor: home")),
             ];
             for (endpoint, count) in expected {
                 let found = stats["requests"][endpoint].as_u64();
                 assert_eq!(found, Some(count), "{flags}: {endpoint}: {stats}\n{ran}");
             }
             let buyers = counts["buyer"].outcomes.ok;
+            let of_buyers = |step: &str| planned(&format!("buyer: {step}"));
             assert!(buyers > 0, "{flags}: {ran}");
             // Those in progress at the end of the window go on until they have ended.
-            assert_eq!((planned("form"), planned("order")), (buyers, planned("cart")), "{ran}");
-            assert_eq!(planned("products"), 2 * buyers, "{flags}: {ran}");
+            assert_eq!(
+                (of_buyers("form"), of_buyers("order")),
+                (buyers, of_buyers("cart")),
+                "{ran}"
+            );
+            assert_eq!(of_buyers("products"), 2 * buyers, "{flags}: {ran}");
         }
     });
 }
@@ -221,12 +226,12 @@ fn wrong_scenarios_are_refused_with_file_line_and_key() {
         assert!(ran.stderr.contains(&expected), "{expected}: {ran:?}");
     };
     let step = "[[scenario]]\nname = \"s\"\n[[scenario.step]]\nname = \"a\"\nurl = \"/\"\n";
-    check("", "--scenario: FILE:1: it has no [[scenario]]");
-    check(&format!("{step}thnik = \"1s\"\n"), "FILE:6: ");
-    check(&format!("{step}think = \"1\"\n"), "FILE:6: ");
-    check(&format!("{step}headers = {{ a = \"{{{{user.x}}}}\" }}\n"), "FILE:6: ");
-    check(&format!("{step}url = \"/\"\n"), "FILE:6: ");
-    check("[[scenario]\n", "FILE:1: ");
+    check("", "--scenario FILE: line 1: it has no [[scenario]]");
+    check(&format!("{step}thnik = \"1s\"\n"), "FILE: line 6: ");
+    check(&format!("{step}think = \"1\"\n"), "FILE: line 6: ");
+    check(&format!("{step}headers = {{ a = \"{{{{user.x}}}}\" }}\n"), "FILE: line 6: ");
+    check(&format!("{step}url = \"/\"\n"), "FILE: line 6: ");
+    check("[[scenario]\n", "FILE: line 1: ");
     let ran = weir::weir(&format!("--scenario {}/none http://h/", directory.path().display()), &[]);
     assert!(ran.code() == 2 && ran.stderr.contains("cannot be read"), "{ran:?}");
 }

@@ -104,7 +104,7 @@ impl Templates {
 
     /// Replaces the fields in a text of the command line by marks.
     pub(super) fn mark_own(&self, text: &str, marks: &mut Marks) -> Result<String> {
-        self.mark(text, TextForm::Plain, true, marks)
+        self.mark(text, TextForm::Plain, TextForm::Plain, true, marks)
     }
 
     /// Replaces the fields in a value of a form of the command line by marks; `is_encoded` is true
@@ -116,19 +116,26 @@ impl Templates {
         marks: &mut Marks,
     ) -> Result<String> {
         let form = if is_encoded { TextForm::Encoded } else { TextForm::Plain };
-        self.mark(text, form, true, marks)
+        // The form is encoded later, with the values of the environment in it.
+        self.mark(text, form, TextForm::Plain, true, marks)
     }
 
     /// Replaces the fields in a text of a row by marks, if rows have fields. `form` is that of the
     /// text.
     pub(super) fn mark_row(&self, text: &str, form: TextForm, marks: &mut Marks) -> Result<String> {
-        if self.of_rows { self.mark(text, form, self.may_read, marks) } else { Ok(text.to_owned()) }
+        match self.of_rows {
+            true => self.mark(text, form, form, self.may_read, marks),
+            false => Ok(text.to_owned()),
+        }
     }
 
+    /// Replaces fields by marks. `written` is the form in which values of the environment are
+    /// written.
     fn mark(
         &self,
         text: &str,
         form: TextForm,
+        written: TextForm,
         may_read: bool,
         marks: &mut Marks,
     ) -> Result<String> {
@@ -136,7 +143,7 @@ impl Templates {
             return Ok(text.to_owned());
         }
         let access = &self.access;
-        let constants = LocalConstants { may_read, access, secrets: RefCell::default() };
+        let constants = LocalConstants { may_read, written, access, secrets: RefCell::default() };
         let sources = FieldSources {
             table: self.table.as_ref().map(|rows| &*rows.table),
             captured: self.captured.as_deref().unwrap_or_default(),
@@ -168,6 +175,8 @@ pub(super) struct Marks {
 /// Values of this machine, if it may be read.
 struct LocalConstants<'a> {
     may_read: bool,
+    /// Form of the text that variables stand in.
+    written: TextForm,
     access: &'a MachineAccess,
     secrets: RefCell<Vec<String>>,
 }
@@ -189,7 +198,9 @@ impl Constants for LocalConstants<'_> {
         let value = self.access.variable(name);
         let value = value.map_err(|error| format!("{{{{env:{name}}}}}: {error}"))?;
         self.secrets.borrow_mut().push(value.clone());
-        Ok(value)
+        let written = self.written.written(value);
+        self.secrets.borrow_mut().push(written.clone());
+        Ok(written)
     }
 
     fn file(&self, path: &str) -> Result<String, String> {

@@ -4,6 +4,7 @@
 mod certificate;
 mod document;
 mod expectations;
+mod import;
 mod schema;
 mod script;
 mod tls;
@@ -14,6 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 pub(crate) use certificate::certificate;
 pub(crate) use document::{BASE, document};
 pub(crate) use expectations::expectations;
+pub(crate) use import::scenario_import;
 pub(crate) use schema::schema;
 pub(crate) use script::script_values;
 pub(crate) use tls::tls_records;

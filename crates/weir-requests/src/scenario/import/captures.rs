@@ -1,0 +1,264 @@
+//! Captures: values of responses that later requests send again.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::scenario::import::found::{self, FoundValue};
+use crate::scenario::import::recorded::{RecordedStep, SentValue, StepCapture, ValuePlace};
+
+/// Greatest number of captured values, as scenarios have it.
+const VALUES_MAX: usize = 64;
+
+/// Header fields of requests that a browser sets by itself: equal values in responses are an
+/// accident.
+const OF_BROWSER: [&str; 10] = [
+    "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
+    "cache-control",
+    "content-type",
+    "origin",
+    "pragma",
+    "referer",
+    "user-agent",
+];
+
+/// The places of a value in the last response that has it.
+struct LastPlaces {
+    /// Index of the step.
+    step: usize,
+    places: Vec<FoundValue>,
+    /// Name of its capture, once there is one.
+    name: Option<String>,
+}
+
+/// Makes captures of the values that certainly come from an earlier response, and remarks on those
+/// that may.
+pub(super) fn find(steps: &mut [RecordedStep]) {
+    let mut finder = CaptureFinder {
+        known: HashMap::new(),
+        own: HashSet::new(),
+        names: steps.iter().flat_map(|step| &step.captures).map(|it| it.name.clone()).collect(),
+    };
+    for index in 0..steps.len() {
+        let (before, from) = steps.split_at_mut(index);
+        let Some(step) = from.first_mut() else { return };
+        finder.replace(step, before);
+        finder.add_response(step, index);
+    }
+}
+
+struct CaptureFinder {
+    /// Places of values in responses so far.
+    known: HashMap<String, LastPlaces>,
+    /// Values that a request sent before a response had them: the user's own.
+    own: HashSet<String>,
+    /// Names of captures.
+    names: HashSet<String>,
+}
+
+impl CaptureFinder {
+    /// Replaces the values of a step that come from the responses of steps before it.
+    fn replace(&mut self, step: &mut RecordedStep, before: &mut [RecordedStep]) {
+        let mut remarks = Vec::new();
+        step.replace_values(&mut |sent| self.replacement(sent, before, &mut remarks));
+        step.remarks.extend(remarks);
+    }
+
+    fn replacement(
+        &mut self,
+        sent: SentValue<'_>,
+        before: &mut [RecordedStep],
+        remarks: &mut Vec<String>,
+    ) -> Option<String> {
+        let is_of_browser = |known: &str| sent.name.eq_ignore_ascii_case(known);
+        let is_header = sent.place == ValuePlace::Header;
+        if is_header && OF_BROWSER.iter().any(|known| is_of_browser(known)) {
+            return None;
+        }
+        // `Bearer V`: the words before the value stay.
+        let behind = sent.text.rsplit_once(' ').filter(|_| is_header);
+        let parts = [Some(("", sent.text)), behind];
+        for (scheme, value) in parts.into_iter().flatten() {
+            // Segments without digits are names of routes.
+            let is_route = sent.place == ValuePlace::Path && !value.contains(char::is_numeric);
+            if is_route || !found::is_distinct(value) {
+                continue;
+            }
+            if self.own.contains(value) {
+                return None;
+            }
+            let Some(last) = self.known.get_mut(value) else { continue };
+            let taken = last.capture(sent, before, &mut self.names);
+            return match taken {
+                Ok(name) if scheme.is_empty() => Some(format!("{{{{user.{name}}}}}")),
+                Ok(name) => Some(format!("{scheme} {{{{user.{name}}}}}")),
+                Err(reason) => {
+                    let from = &before[last.step].name;
+                    remarks.push(format!(
+                        "the value of {} may come from step {from:?}; it was not captured, because \
+                         {reason}",
+                        sent.shown()
+                    ));
+                    None
+                }
+            };
+        }
+        if found::is_distinct(sent.text) {
+            self.own.insert(sent.text.to_owned());
+        }
+        None
+    }
+
+    /// Adds the values of a step's response.
+    fn add_response(&mut self, step: &RecordedStep, index: usize) {
+        let Some(response) = &step.response else { return };
+        let mut values: HashMap<String, Vec<FoundValue>> = HashMap::new();
+        for value in found::values(response) {
+            values.entry(value.text.clone()).or_default().push(value);
+        }
+        for (text, places) in values {
+            self.known.insert(text, LastPlaces { step: index, places, name: None });
+        }
+    }
+}
+
+impl LastPlaces {
+    /// Returns the name of the capture of the value for its use in `sent`, made if there is none.
+    ///
+    /// # Errors
+    /// If it is uncertain or cannot be used there; the text is the reason, behind "because".
+    fn capture(
+        &mut self,
+        sent: SentValue<'_>,
+        before: &mut [RecordedStep],
+        names: &mut HashSet<String>,
+    ) -> Result<String, String> {
+        let [place] = &self.places[..] else {
+            let places: Vec<&str> = self.places.iter().map(|place| place.source.as_str()).collect();
+            return Err(format!(
+                "it stands at {} places there: {}",
+                places.len(),
+                places.join(", ")
+            ));
+        };
+        let needs_encoding = match sent.place {
+            ValuePlace::Path => place.text.contains(['/', '?', '#', '%']),
+            ValuePlace::Query => place.text.contains(['&', '+', '#', '%']),
+            ValuePlace::Header | ValuePlace::Form | ValuePlace::Json => false,
+        };
+        if needs_encoding {
+            return Err("captured values are not encoded so in URLs".to_owned());
+        }
+        if let Some(name) = &self.name {
+            return Ok(name.clone());
+        }
+        let step = before.get_mut(self.step).ok_or("the step is gone")?;
+        if !step.response.as_ref().is_some_and(|response| found::is_captured(place, response)) {
+            return Err(format!("{} does not find it in that response", place.source));
+        }
+        if names.len() >= VALUES_MAX {
+            return Err(format!("a file has at most {VALUES_MAX} captures"));
+        }
+        let name = unique(&place.name, names);
+        names.insert(name.clone());
+        step.captures.push(StepCapture { name: name.clone(), source: place.source.clone() });
+        self.name = Some(name.clone());
+        Ok(name)
+    }
+}
+
+/// Returns a name, with a number behind it if it is taken.
+fn unique(name: &str, names: &HashSet<String>) -> String {
+    let numbered = (2..).map(|number: u64| format!("{name}_{number}"));
+    let mut all = [name.to_owned()].into_iter().chain(numbered);
+    all.find(|name| !names.contains(name)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::import::recorded::{RecordedResponse, StepBody};
+
+    /// Returns a step with this response of JSON.
+    fn step(name: &str, target: &str, body: &str) -> RecordedStep {
+        RecordedStep {
+            name: name.to_owned(),
+            target: target.to_owned(),
+            response: Some(RecordedResponse { body: body.to_owned(), ..Default::default() }),
+            ..RecordedStep::default()
+        }
+    }
+
+    fn captures(step: &RecordedStep) -> Vec<(&str, &str)> {
+        step.captures.iter().map(|it| (it.name.as_str(), it.source.as_str())).collect()
+    }
+
+    #[test]
+    fn values_are_found_where_they_are_sent_in_any_form() {
+        let header = |value: &str| vec![("Authorization".to_owned(), value.to_owned())];
+        let form = StepBody::Form(vec![("a".to_owned(), "x y-1234567".to_owned())]);
+        let json = StepBody::Json(r#"{"b": ["x\u0020y-1234567", 1]}"#.to_owned());
+        let first = || step("a", "/", r#"{"my": {"token": "x y-1234567"}}"#);
+        for (sent, expected) in [
+            (
+                RecordedStep { headers: header("x y-1234567"), ..step("b", "/", "") },
+                "{{user.token}}",
+            ),
+            (step("b", "/a?b=1&c=x+y-1234567", ""), "/a?b=1&c={{user.token}}"),
+            (step("b", "/a/x%20y-1234567/d", ""), "/a/{{user.token}}/d"),
+            (RecordedStep { body: form, ..step("b", "/", "") }, "{{user.token}}"),
+            (RecordedStep { body: json, ..step("b", "/", "") }, r#"{"b": ["{{user.token}}", 1]}"#),
+        ] {
+            let mut steps = [first(), sent];
+            find(&mut steps);
+            assert_eq!(captures(&steps[0]), [("token", "json:/my/token")], "{expected}");
+            assert!(steps[1].texts_mut().any(|text| *text == expected), "{:?}", steps[1]);
+        }
+        let mut steps = [
+            step("a", "/", r#"{"token": "abc-1234567"}"#),
+            RecordedStep { headers: header("Bearer abc-1234567"), ..step("b", "/", "") },
+        ];
+        find(&mut steps);
+        assert_eq!(steps[1].headers[0].1, "Bearer {{user.token}}");
+    }
+
+    #[test]
+    fn the_last_response_before_the_use_counts() {
+        let mut steps = [
+            step("a", "/", r#"{"id": "abc-1234567"}"#),
+            step("b", "/?x=abc-1234567", r#"{"next": "abc-1234567", "id": "def-1234567"}"#),
+            step("c", "/?x=abc-1234567&y=def-1234567", ""),
+        ];
+        find(&mut steps);
+        assert_eq!(captures(&steps[0]), [("id", "json:/id")]);
+        assert_eq!(captures(&steps[1]), [("next", "json:/next"), ("id_2", "json:/id")]);
+        assert_eq!(steps[2].target, "/?x={{user.next}}&y={{user.id_2}}");
+    }
+
+    #[test]
+    fn uncertain_values_stay_with_a_remark() {
+        for (body, target, reason) in [
+            (
+                r#"["abc-1234567", "abc-1234567"]"#,
+                "/?x=abc-1234567",
+                "2 places there: json:/0, json:/1",
+            ),
+            (r#"{"a": "b&c-1234567"}"#, "/?x=b%26c-1234567", "not encoded so in URLs"),
+            (r#"{"a ": "abc-1234567"}"#, "/?x=abc-1234567", "does not find it"),
+        ] {
+            let mut steps = [step("a", "/", body), step("b", target, "")];
+            find(&mut steps);
+            assert_eq!((captures(&steps[0]), steps[1].target.as_str()), (vec![], target));
+            assert!(steps[1].remarks[0].contains(reason), "{:?}", steps[1].remarks);
+        }
+        // Values of the user, which the server sends back, and short ones are no captures.
+        for (body, target) in
+            [(r#"{"a": "abc-1234567"}"#, "/?x=abc-1234567"), (r#"{"a": "short-1"}"#, "/?x=short-1")]
+        {
+            let mut steps = [step("a", target, body), step("b", target, "")];
+            find(&mut steps);
+            assert_eq!((captures(&steps[0]), steps[1].remarks.len()), (vec![], 0));
+        }
+    }
+}
