@@ -203,10 +203,12 @@ fn list(list: &ListPlan) -> Fact {
 
 /// The number of expectations, of all responses and of those to some requests of a list.
 fn expectations(expect: &ExpectPlan) -> Fact {
+    let of_rows = || Fact::counted(expect.rows, "request");
     let all = Fact::counted(expect.all.len() as u64, "expectation");
-    match expect.rows {
-        0 => all,
-        rows => all.then(", and those of ").then(&Fact::counted(rows, "request").text),
+    match (expect.all.len(), expect.rows) {
+        (_, 0) => all,
+        (0, _) => Fact::named("expectations of", of_rows().text),
+        _ => all.then(", and those of ").then(&of_rows().text),
     }
 }
 

@@ -17,9 +17,10 @@ pub(super) fn blocks(document: &Document, explained: &[Block]) -> Vec<Block> {
         return Vec::new();
     }
     let unit = scopes::unit(scenarios.iter().map(|name| &name.results));
-    let rows = scenarios.iter().map(|name| row(name, unit));
-    let columns = ["users", "failed", "in progress", "users/s"].into_iter();
-    let columns = columns.chain(COLUMNS.map(|(title, _)| title));
+    let has_progress = scenarios.iter().any(|name| name.results.in_progress > 0);
+    let rows = scenarios.iter().map(|name| row(name, has_progress, unit));
+    let columns = ["users", "failed"].into_iter().chain(has_progress.then_some("in progress"));
+    let columns = columns.chain(["users/s"]).chain(COLUMNS.map(|(title, _)| title));
     let mut table = Table::new(TableKind::Names, "Users", columns, rows);
     table.caption = "(duration, pauses included)".to_owned();
     let marks = scopes::marks(scenarios.iter().map(|name| &name.results), "of this scenario");
@@ -29,10 +30,11 @@ pub(super) fn blocks(document: &Document, explained: &[Block]) -> Vec<Block> {
     blocks
 }
 
-fn row(name: &NameSection, unit: DurationColumn) -> Row {
+fn row(name: &NameSection, has_progress: bool, unit: DurationColumn) -> Row {
     let results = &name.results;
     let mut cells = scopes::counts(results).to_vec();
-    cells.push(CellValue::from(units::count(results.in_progress)));
+    let in_progress = || CellValue::from(units::count(results.in_progress));
+    cells.extend(has_progress.then(in_progress));
     cells.push(CellValue::from(scopes::rate(results)));
     cells.extend(scopes::percentiles(results, unit));
     Row::new(&name.name, cells)

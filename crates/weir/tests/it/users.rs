@@ -228,7 +228,7 @@ fn wrong_scenarios_are_refused_with_file_line_and_key() {
     let step = "[[scenario]]\nname = \"s\"\n[[scenario.step]]\nname = \"a\"\nurl = \"/\"\n";
     check("", "--scenario FILE: line 1: it has no [[scenario]]");
     check(&format!("{step}thnik = \"1s\"\n"), "FILE: line 6: ");
-    check(&format!("{step}think = \"1\"\n"), "FILE: line 6: ");
+    check(&format!("{step}think = \"soon\"\n"), "FILE: line 6: ");
     check(&format!("{step}headers = {{ a = \"{{{{user.x}}}}\" }}\n"), "FILE: line 6: ");
     check(&format!("{step}url = \"/\"\n"), "FILE: line 6: ");
     check("[[scenario]\n", "FILE: line 1: ");
