@@ -101,9 +101,12 @@ pub(crate) fn job_of(plan: &Plan, scenarios: Scenarios, users: u32) -> Job {
     job
 }
 
-/// The ends of all exchanges of one worker by connection, in order.
+/// The ends of exchanges, in order.
+type Ends = Vec<(Exchange, Outcome, Nanos)>;
+
+/// The ends of all exchanges of one worker by connection.
 #[derive(Clone, Debug, Default)]
-struct Journal(Arc<Mutex<BTreeMap<u32, Vec<(Exchange, Outcome, Nanos)>>>>);
+struct Journal(Arc<Mutex<BTreeMap<u32, Ends>>>);
 
 impl Journal {
     fn factory(&self) -> ObserverFactory {

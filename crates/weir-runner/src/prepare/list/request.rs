@@ -301,7 +301,7 @@ impl Common {
                     Ok(text) => {
                         // Lists have bodies as they are written.
                         let has_users = self.templates.captured.is_some();
-                        let form = has_users.then(|| self.form_of_body(row)).unwrap_or_default();
+                        let form = if has_users { self.form_of_body(row) } else { TextForm::Plain };
                         self.templates.mark_row(text, form, marks)?.into_bytes()
                     }
                     Err(_) => bytes.clone(),
