@@ -229,6 +229,11 @@ fn a_list_has_the_traffic_of_a_shop() {
 }
 
 #[test]
+fn users_take_the_steps_of_a_file() {
+    check("users.md", 7);
+}
+
+#[test]
 fn messages_have_echoes() {
     check("websocket.md", 4);
 }
