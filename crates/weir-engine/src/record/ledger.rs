@@ -180,20 +180,28 @@ impl Ledger {
         at: Nanos,
         observed: Option<Observed>,
     ) {
-        let counted = observed.as_ref().map(|seen| self.counted(seen.place, exchange));
-        self.recorder.completed(
-            timeline,
-            counted.as_ref().unwrap_or(exchange),
-            outcome,
-            at,
-            exchanges,
-        );
-        if let (Some(Observed { place, kernel }), Some(exchange)) = (observed, counted) {
-            let conn = place.conn;
-            let messages = None;
-            let completion = Completion { conn, exchange, outcome, at, messages, kernel };
-            self.observe(timeline, place, completion);
+        match observed {
+            Some(observed) => self.responded_observed(timeline, exchange, outcome, at, observed),
+            None => self.recorder.completed(timeline, exchange, outcome, at, exchanges),
         }
+    }
+
+    /// Announces a response to an exchange that observers or users get.
+    #[inline(never)]
+    fn responded_observed(
+        &mut self,
+        timeline: &Timeline,
+        exchange: &Exchange,
+        outcome: Outcome,
+        at: Nanos,
+        observed: Observed,
+    ) {
+        let Observed { place, kernel } = observed;
+        let exchange = self.counted(place, exchange);
+        self.recorder.completed(timeline, &exchange, outcome, at, 1);
+        let conn = place.conn;
+        let completion = Completion { conn, exchange, outcome, at, messages: None, kernel };
+        self.observe(timeline, place, completion);
     }
 
     /// Announces an exchange that ended without a response: it failed, or its timeout has expired.
