@@ -186,11 +186,6 @@ impl Job {
         Partition::new(number, self.plan.threads, self.plan.load.connections.most()).own_connections
     }
 
-    /// True if requests have due times: those of an open loop, and the later steps of users.
-    pub(crate) fn has_due_times(&self) -> bool {
-        self.plan.load.is_open_loop() || self.users().is_some()
-    }
-
     /// Returns the users that send the requests; `None` if they are no steps of scenarios.
     pub(crate) fn users(&self) -> Option<&UserPlan> {
         self.requests.list.as_ref()?.users.as_deref()

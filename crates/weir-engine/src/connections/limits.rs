@@ -70,7 +70,7 @@ impl ConnectionLimits {
                 // Requests of a string are independent streams.
                 _ if streams => Refill::One,
                 Some(calls) if calls.request || calls.takes_connections => Refill::Batch,
-                _ if job.has_due_times() => Refill::One,
+                _ if job.plan.has_due_times() => Refill::One,
                 _ => Refill::Half,
             },
             late_responses: job.ending.late_responses,

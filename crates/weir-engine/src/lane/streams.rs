@@ -290,7 +290,7 @@ impl StreamLane {
         let streams = connections.len() * usize::from(limits.depth);
         StreamLane {
             depth: limits.depth,
-            fills: !job.has_due_times() && limits.refill != Refill::Batch,
+            fills: !job.plan.has_due_times() && limits.refill != Refill::Batch,
             connections,
             exchanges: vec![Exchange::NONE; streams],
             streams: vec![None; streams],

@@ -100,7 +100,7 @@ impl Recorder {
         let extras = job.extras;
         let stages = job.plan.load.stage_spans();
         let punctuality = || Punctuality::new(timeline, &stages, workers, gap_ns);
-        let punctuality = job.has_due_times().then(punctuality);
+        let punctuality = job.plan.has_due_times().then(punctuality);
         let of_names =
             |list| ByName::new(list, punctuality.is_some(), job.responses.messages.is_some());
         let list = job.requests.list.as_deref();

@@ -79,7 +79,7 @@ impl Waiting {
     /// Returns the strategy for a job.
     pub(crate) fn new(job: &Job) -> Waiting {
         let plan = &job.plan;
-        let has_plan = job.has_due_times();
+        let has_plan = job.plan.has_due_times();
         let pacing = match plan.pacing {
             _ if plan.wait == Wait::Spin => WaitPolicy::Spin,
             Pacing::Spin => WaitPolicy::Spin,

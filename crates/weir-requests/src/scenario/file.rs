@@ -15,8 +15,8 @@ use crate::scenario::{CaptureRule, Scenario, ScenarioStep, Scenarios, StepCondit
 /// Keys of a scenario.
 const SCENARIO_KEYS: [&str; 3] = ["name", "weight", "step"];
 
-/// Keys of a step.
-const STEP_KEYS: [&str; 15] = [
+/// Keys of a request, and what is made of its response: those of a step of the setup.
+const REQUEST_KEYS: [&str; 11] = [
     "name",
     "url",
     "method",
@@ -28,29 +28,13 @@ const STEP_KEYS: [&str; 15] = [
     "json",
     "expect",
     "capture",
-    "think",
-    "repeat",
-    "chance",
-    "when",
 ];
+
+/// Keys of a user's step beyond those.
+const STEP_KEYS: [&str; 4] = ["think", "repeat", "chance", "when"];
 
 /// Keys of the file.
 const FILE_KEYS: [&str; 3] = ["scenario", "setup", "refresh"];
-
-/// Keys of a step of the setup.
-const SETUP_KEYS: [&str; 11] = [
-    "name",
-    "url",
-    "method",
-    "headers",
-    "body",
-    "body_base64",
-    "body_file",
-    "form",
-    "json",
-    "expect",
-    "capture",
-];
 
 /// Least time between two runs of the setup, in nanoseconds.
 const REFRESH_MIN_NS: u64 = 100_000_000;
@@ -157,7 +141,7 @@ impl<'t> FileReader<'t> {
     fn setup(&mut self, whole: &FileTable<'t>) -> Result<(), RowError> {
         let mut known = KnownValues::default();
         for (at, table) in whole.tables("setup")? {
-            let mut table = FileTable::new(self.file, table, at, "a setup step", &SETUP_KEYS)?;
+            let mut table = FileTable::new(self.file, table, at, "a setup step", &REQUEST_KEYS)?;
             let name = self.name(&table)?;
             table.name = format!("setup step {name:?}");
             let row = Row { name: Some(name), ..self.row(&table)? };
@@ -197,7 +181,8 @@ impl<'t> FileReader<'t> {
         // Those of the setup come first.
         let mut known = KnownValues { certain: self.shared_values(), ..KnownValues::default() };
         for (at, step) in table.tables("step")? {
-            let step = FileTable::new(self.file, step, at, "a step", &STEP_KEYS)?;
+            let keys = [&REQUEST_KEYS[..], &STEP_KEYS].concat();
+            let step = FileTable::new(self.file, step, at, "a step", &keys)?;
             let prefix = is_one_of_several.then(|| scenario.name.clone());
             let step = self.step(step, &scenario, prefix.as_deref(), &mut known)?;
             scenario.steps.push(step);

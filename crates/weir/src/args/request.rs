@@ -10,6 +10,7 @@ use weir_runner::{
 };
 use weir_text::units::parse_bytes;
 
+use super::values::redirects;
 use super::wrong::wrong;
 use super::{peers, tls};
 
@@ -38,7 +39,8 @@ pub(crate) struct RequestArgs {
     form_fields: Vec<FormField>,
     /// Follow up to N redirects within the origin of the URL; the response time goes to the end of
     /// the last response
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "script")]
+    #[arg(long, value_name = "N", value_parser = redirects, default_value = "0",
+          conflicts_with = "script")]
     follow: u8,
     /// Lua script that makes requests and reads responses, with wrk's API
     #[arg(short, long, value_name = "FILE")]

@@ -41,6 +41,11 @@ pub(super) fn depth(text: &str) -> Result<u16> {
     u16::try_from(within(limits::DEPTH, parse_count(text)?)?).context("is too large")
 }
 
+/// Parses a greatest number of redirects.
+pub(super) fn redirects(text: &str) -> Result<u8> {
+    u8::try_from(parse_count(text)?).context("is too large: at most 255")
+}
+
 /// Checks a condition that ends a load.
 pub(crate) fn condition(text: &str) -> Result<String> {
     let condition: AbortCondition = text.parse()?;

@@ -12,17 +12,7 @@ pub(super) fn read(text: &str) -> Result<RecordedFile, RowError> {
     let mut rows = RowReader::open(input, Some(ListFormat::Curl))?;
     let mut file = RecordedFile::default();
     while let Some(row) = rows.take()? {
-        let row = literal_row(row);
-        file.entries.push(RecordedEntry {
-            name: None,
-            url: row.target.clone(),
-            row: Ok(row),
-            response: None,
-            times_ns: None,
-            is_resource: false,
-            captures: Vec::new(),
-            remarks: Vec::new(),
-        });
+        file.entries.push(RecordedEntry::written(None, literal_row(row)));
     }
     Ok(file)
 }

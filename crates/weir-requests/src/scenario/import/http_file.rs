@@ -22,16 +22,8 @@ pub(super) fn read(text: &str, origin: Option<&str>) -> Result<RecordedFile, Row
     for request in &written.requests {
         let failed = |text: String| RowError::new(request.line, text);
         let row = reader.row(request, origin).map_err(failed)?;
-        reader.file.entries.push(RecordedEntry {
-            name: request.name.clone().or_else(|| request.title.clone()),
-            url: row.target.clone(),
-            row: Ok(row),
-            response: None,
-            times_ns: None,
-            is_resource: false,
-            captures: Vec::new(),
-            remarks: Vec::new(),
-        });
+        let name = request.name.clone().or_else(|| request.title.clone());
+        reader.file.entries.push(RecordedEntry::written(name, row));
     }
     let HttpFileReader { mut file, .. } = reader;
     if written.scripts > 0 {

@@ -153,16 +153,8 @@ impl CollectionReader<'_> {
         let mut of_request = RequestReader { request, scope: &scope, remarks: Vec::new() };
         let row = of_request.row(position, self.origin).map_err(failed)?;
         let remarks = of_request.remarks;
-        self.file.entries.push(RecordedEntry {
-            name,
-            url: row.target.clone(),
-            row: Ok(row),
-            response: None,
-            times_ns: None,
-            is_resource: false,
-            captures: Vec::new(),
-            remarks,
-        });
+        let entry = RecordedEntry { remarks, ..RecordedEntry::written(name, row) };
+        self.file.entries.push(entry);
         Ok(())
     }
 }

@@ -43,6 +43,22 @@ pub(super) struct RecordedEntry {
     pub(super) remarks: Vec<String>,
 }
 
+impl RecordedEntry {
+    /// Returns a request that was written, not recorded: it has no response and no times.
+    pub(super) fn written(name: Option<String>, row: Row) -> RecordedEntry {
+        RecordedEntry {
+            name,
+            url: row.target.clone(),
+            row: Ok(row),
+            response: None,
+            times_ns: None,
+            is_resource: false,
+            captures: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+}
+
 /// A file that has been read.
 #[derive(Debug, Default)]
 pub(super) struct RecordedFile {
