@@ -5,12 +5,14 @@
 
 mod user;
 mod user_end;
+mod user_miss;
 
 use std::sync::Arc;
 
 use weir_http::ReceivedResponse;
 use weir_io::{ConnId, Nanos};
 use weir_requests::expect::BodyDecoder;
+use weir_requests::list::{Template, Values};
 use weir_requests::scenario::{Redirect, RedirectHop, Scenario, StepTurn, UserDraws, path_of};
 use weir_result::{MissKind, SlotPhase, StepCounts};
 
@@ -20,6 +22,7 @@ use crate::job::{Job, ListTurn, UserPlan};
 use crate::time::{Partition, Timeline};
 use user::{User, UserState};
 pub(crate) use user_end::UserEnd;
+pub(crate) use user_miss::{UserLack, UserMiss};
 
 /// Marks a request that belongs to no user.
 const NO_USER: u32 = u32::MAX;
@@ -58,21 +61,6 @@ pub(crate) struct Users {
     steps: Vec<StepCounts>,
     /// First number of the names of redirected requests.
     redirected_from: u16,
-}
-
-/// A lack in the response to a user's step.
-#[derive(Clone, Debug)]
-pub(crate) struct UserMiss {
-    pub(crate) kind: MissKind,
-    /// Example of it; `None` if it missed an expectation, which has one.
-    pub(crate) lack: Option<UserLack>,
-}
-
-/// An example of what a response lacks.
-#[derive(Clone, Debug)]
-pub(crate) struct UserLack {
-    pub(crate) expected: String,
-    pub(crate) found: String,
 }
 
 /// A step that a user takes now.
@@ -121,7 +109,7 @@ impl Users {
             unresolved: 0,
             later_sent: 0,
             redirected_from: list.redirected_name(0),
-            steps: vec![StepCounts::default(); plan.scenarios.steps().count()],
+            steps: vec![StepCounts::default(); plan.scenarios.places()],
             plan,
         })
     }
@@ -198,6 +186,11 @@ impl Users {
         self.table[user as usize].renew(&self.plan.shared);
         if phase == SlotPhase::Measured {
             self.unresolved += 1;
+            // Turns of other sessions that its own has not.
+            let turns = self.scenario(user).steps.len();
+            if self.plan.scenarios.are_sessions {
+                self.steps.iter_mut().skip(turns).for_each(|step| step.skipped += 1);
+            }
         }
         self.advance(user, None, due_at).expect("each scenario has a step that all take")
     }
@@ -210,9 +203,10 @@ impl Users {
         let scenario = &plan.scenarios.all[usize::from(own.scenario)];
         let is_measured = own.phase == SlotPhase::Measured;
         let turn = scenario.next(last, own.draws, &own.captured, |step| {
-            let step = &scenario.steps[usize::from(step)];
             if is_measured {
-                steps[usize::from(step.row)].skipped += u64::from(step.repeat);
+                let place = plan.scenarios.place_of(own.scenario, step);
+                let turns = scenario.steps[usize::from(step)].repeat;
+                steps[place].skipped += u64::from(turns);
             }
         })?;
         own.turn = turn;
@@ -250,10 +244,27 @@ impl Users {
         self.table[user as usize].renew(&self.plan.shared);
     }
 
-    /// Returns what the request of a user's step is made of: its draws, its values, and whether it
-    /// has cookies.
+    /// Returns what the request of a user's step is made of: its values, its cookies and its
+    /// conversation.
     pub(crate) fn user(&self, user: u32) -> &User {
         &self.table[user as usize]
+    }
+
+    /// Adds the messages of its step to the conversation of a user, in the place of those that it
+    /// has added in this turn. `values` are those of fields that are not of users.
+    pub(crate) fn add_message(&mut self, user: u32, message: &Template, values: Values<'_>) {
+        let own = &mut self.table[user as usize];
+        let mut history = std::mem::take(&mut own.history);
+        let texts = own.texts(&[]);
+        message.render(Values { user: Some(&texts), ..values }, history.turn_mut());
+        own.history = history;
+    }
+
+    /// Returns the seed of the random values in the request of a user's step.
+    pub(crate) fn seed_of(&self, user: u32) -> u64 {
+        let User { draws, turn, .. } = &self.table[user as usize];
+        let before = self.scenario(user).steps[usize::from(turn.step)].visits_before;
+        draws.seed_of(StepTurn { visit: turn.visit + before, ..*turn })
     }
 
     /// Writes the value of the `Cookie` field of a user's request with this path.
@@ -271,9 +282,8 @@ impl Users {
         own.note_line(request);
         self.later_sent += u64::from(is_later && phase == SlotPhase::Measured);
         if own.phase == SlotPhase::Measured && own.hop.is_none() {
-            let step = own.turn.step;
-            let row = self.scenario(user).steps[usize::from(step)].row;
-            self.steps[usize::from(row)].reached += 1;
+            let place = self.plan.scenarios.place_of(own.scenario, own.turn.step);
+            self.steps[place].reached += 1;
         }
         self.sending = user;
     }
@@ -380,21 +390,8 @@ impl Users {
         let Users { plan, table, decoder, .. } = self;
         let own = &mut table[user as usize];
         let scenario = &plan.scenarios.all[usize::from(own.scenario)];
-        let captures = &scenario.steps[usize::from(own.turn.step)].captures;
-        let mut capture = |own: &mut User| {
-            captures.iter().find_map(|rule| match rule.capture(response, &own.jar, decoder) {
-                Ok(value) => {
-                    own.captured[rule.value] = Some(value);
-                    None
-                }
-                Err(kind) => {
-                    // The value is not shown: it may be a credential.
-                    let expected = format!("capture {}", rule.source);
-                    Some(UserMiss { kind, lack: Some(UserLack { expected, found: String::new() }) })
-                }
-            })
-        };
-        let missed = known.or_else(|| capture(own));
+        let step = &scenario.steps[usize::from(own.turn.step)];
+        let missed = known.or_else(|| own.keep_values(step, response, decoder).err());
         own.missed = missed.as_ref().map(|miss| miss.kind);
         missed
     }
@@ -442,7 +439,7 @@ impl Users {
         let own = &mut self.table[user as usize];
         let missed = own.missed.take();
         let end = UserEnd {
-            scenario: own.scenario,
+            scenario: self.plan.scenarios.counted_as(own.scenario),
             due_at: own.arrived_at,
             phase: own.phase,
             answered_ns: own.answered_ns,
@@ -462,7 +459,8 @@ impl Users {
         let scenario = &self.plan.scenarios.all[usize::from(own.scenario)];
         let is_failed = !matches!(outcome, Outcome::InFlightAtEnd);
         for (index, later) in (0..).zip(&scenario.steps).skip(step.into()) {
-            let counts = &mut self.steps[usize::from(later.row)];
+            let place = self.plan.scenarios.place_of(own.scenario, index);
+            let counts = &mut self.steps[place];
             let taken = if index == step { visit + u16::from(is_sent) } else { 0 };
             let left = u64::from(later.repeat - taken);
             if is_failed {

@@ -57,11 +57,13 @@ pub struct MessageReading {
 /// not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenUsage {
+    /// Tokens of the request, with those that the server had in a cache.
+    pub input: Option<u32>,
     /// Tokens of the response, with those of its reasoning.
     pub output: Option<u32>,
     /// Of `output`: tokens of the reasoning.
     pub reasoning: Option<u32>,
-    /// Tokens of the request that the server had in a cache.
+    /// Of `input`: tokens that the server had in a cache.
     pub cached: Option<u32>,
 }
 

@@ -131,6 +131,12 @@ fn messages(document: &Document, page: &mut MetricsPage) {
         let help = "Tokens received per second of the window";
         page.single("weir_tokens_per_second", "gauge", help, tokens.per_second);
     }
+    if let Some(totals) = &all.totals {
+        let help = "Tokens of the prompts of ok requests, by the server's count";
+        page.single("weir_prompt_tokens_total", "counter", help, totals.input as f64);
+        let help = "Of the tokens of prompts: those that the server had in a cache";
+        page.single("weir_cached_tokens_total", "counter", help, totals.cached as f64);
+    }
     for (name, metric) in streams::times(document) {
         let help = match name {
             "first_message" => "Time from the planned send to the first message",

@@ -1,8 +1,8 @@
 //! The times and counts of streamed responses, for exports. It writes no format.
 
 use serde_json::{Value, json};
-use weir_result::Document;
 use weir_result::document::{Metric, ScopeMessages, Summary};
+use weir_result::{Document, TokenTotals};
 
 use crate::fields::summary_fields;
 
@@ -40,10 +40,20 @@ pub(crate) fn figures(document: &Document) -> Option<Value> {
         object.insert("tokens_received".to_owned(), json!(tokens.received));
         object.insert("tokens_per_second".to_owned(), json!(tokens.per_second));
         object.insert("tokens_per_response_mean".to_owned(), json!(tokens.per_response.mean));
-        object.insert("tokens_of_reasoning".to_owned(), json!(tokens.reasoning));
-        object.insert("tokens_cached".to_owned(), json!(tokens.cached));
     }
+    object.extend(all.totals.iter().flat_map(totals));
     Some(figures)
+}
+
+/// Returns the fields of the tokens of requests and responses.
+fn totals(totals: &TokenTotals) -> impl Iterator<Item = (String, Value)> + use<> {
+    let fields = [
+        ("tokens_of_prompts", totals.input),
+        ("tokens_cached", totals.cached),
+        ("tokens_of_responses", totals.output),
+        ("tokens_of_reasoning", totals.reasoning),
+    ];
+    fields.into_iter().map(|(field, count)| (field.to_owned(), json!(count)))
 }
 
 /// Returns the fields of the messages of a scope.
@@ -57,5 +67,6 @@ pub(crate) fn fields(of: &ScopeMessages) -> Vec<(String, Value)> {
     let first = summary_fields("first_message", of.first.headline());
     let none = Summary::default();
     let gap = summary_fields("message_gap", of.gap.as_ref().map_or(&none, Metric::headline));
-    counts.chain(first).chain(gap).collect()
+    let totals = of.totals.iter().flat_map(totals);
+    counts.chain(first).chain(gap).chain(totals).collect()
 }

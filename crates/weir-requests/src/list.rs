@@ -45,6 +45,7 @@ mod row;
 mod table_rows;
 mod template;
 
+mod history;
 mod table;
 mod template_field;
 
@@ -55,6 +56,8 @@ pub use encoding::{form_encoded, percent_encoded};
 pub use error::RowError;
 pub use format::ListFormat;
 pub(crate) use har::{HarRequest, NOT_SENT, parsed as parsed_har, row as har_row};
+pub use history::History;
+pub(crate) use history::message;
 pub use index::{IndexedRows, RowIndex, RowIndexer};
 pub(crate) use json_lines::decoded;
 pub(crate) use multipart::boundary;
@@ -65,7 +68,7 @@ pub(crate) use order::{below, mixed};
 pub use position::Position;
 pub use reader::RowReader;
 pub use recording::{RecordedRequest, Recording, RecordingError, RecordingFormat, ReplayRules};
-pub use row::{Row, RowBody};
+pub use row::{Row, RowBody, SessionTurn};
 pub use table::Table;
 pub use table_rows::{RowOrder, TableRows};
 pub use template::{Places, Template, TemplateFields};

@@ -33,8 +33,11 @@
 
 mod import;
 
+mod conversation;
 mod file;
 mod file_value;
+mod known_values;
+mod sessions;
 
 mod capture;
 mod cookie_date;
@@ -52,6 +55,7 @@ pub use draws::UserDraws;
 pub use file::{ScenarioFile, Setup};
 pub use import::{ImportFormat, ImportRules, ImportedScenario};
 pub use origin::SiteOrigin;
+use plan::VALUES_MAX;
 pub use plan::{Scenario, ScenarioStep, Scenarios, StepCondition};
 pub use redirect::{Redirect, RedirectHop, path_of};
 pub use think::ThinkTime;

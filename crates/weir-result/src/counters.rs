@@ -30,7 +30,8 @@ pub use by_outcome::ByOutcome;
 pub use by_stage::StageLags;
 pub use connections::{Connections, ConnectionsSection, DestinationCounts, DestinationSection};
 pub use messages::{
-    GapDoubts, GoodputDoubts, MessageCounts, MessageShare, StampedMessages, TokenCounts,
+    GapDoubts, GoodputDoubts, MessageCounts, MessageShare, PromptLength, StampedMessages,
+    TokenCounts, TokenTotals,
 };
 pub use network::{NetworkSection, TcpUsage};
 pub use outcomes::{OutcomeClass, OutcomePart, Outcomes};

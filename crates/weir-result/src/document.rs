@@ -65,8 +65,8 @@ pub use latency::{Latency, Metric};
 pub use load::LoadError;
 pub use merge::MergeError;
 pub use messages::{
-    CountSummary, GoodputSection, MessageStamps, MessagesSection, ScopeMessages, ShareRange,
-    TokensSection,
+    CountSummary, FirstByPrompt, GoodputSection, MessageStamps, MessagesSection, ScopeMessages,
+    ShareRange, TokensSection,
 };
 pub use names::{NameSection, StepSection};
 pub use note::Note;

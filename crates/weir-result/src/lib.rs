@@ -29,9 +29,9 @@ pub mod study;
 pub use counters::{
     ByOutcome, Callback, CallbackUsage, Connections, DestinationCounts, GapDoubts, GoodputDoubts,
     HandshakeKind, Interval, MessageCounts, MessageShare, NameTotals, NamedSlice, OutcomeClass,
-    OutcomePart, Outcomes, ResultCounts, ScriptUsage, Sent, Slice, StageLags, StampedMessages,
-    StepCounts, TcpUsage, TlsCounts, TlsParameters, TokenCounts, Window, WorkerPhases,
-    coarsen_intervals,
+    OutcomePart, Outcomes, PromptLength, ResultCounts, ScriptUsage, Sent, Slice, StageLags,
+    StampedMessages, StepCounts, TcpUsage, TlsCounts, TlsParameters, TokenCounts, TokenTotals,
+    Window, WorkerPhases, coarsen_intervals,
 };
 pub use distinct::{distinct, distinct_us, summed};
 pub use document::{

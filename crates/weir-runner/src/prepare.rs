@@ -105,7 +105,11 @@ pub(crate) fn prepare(
     let url = target_url(spec, list.as_ref())?;
     let http = http::version(spec, &url)?;
     let tls = record.take(tls::of_load(spec, &url, http::alpn(http))?);
-    let on_wire = &list::on_streams(spec);
+    let has_users = list.as_ref().is_some_and(List::has_users);
+    if has_users {
+        spec.check_users()?;
+    }
+    let on_wire = &list::on_streams(spec, has_users);
     let cpus = Cpus::of(spec.engine.pin.as_ref())?;
     let states = cpus.threads(on_wire, false, 1).own;
     let mut scripts = record.take(Scripts::load(spec, &url, states, on_stuck)?);

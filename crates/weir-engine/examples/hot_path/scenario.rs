@@ -123,12 +123,12 @@ impl Scenario {
 fn list(rows: usize, path: &str) -> RequestList {
     let row = |row: usize| {
         let mut fields = TemplateFields::default();
-        let sources = FieldSources { table: None, captured: &[], constants: &NoConstants };
+        let sources = FieldSources { table: None, captured: None, constants: &NoConstants };
         let path = fields.mark(path, TextForm::Plain, &sources).expect("fields");
         let request = Prepared::http1("GET", &path, "memory", &[], None).expect("a request");
         let has_fields = !fields.is_empty();
         let template = has_fields.then(|| Arc::new(fields.template(request.bytes())));
-        ListedRequest { request, name: row.min(15) as u16, template, encoder: None }
+        ListedRequest { request, name: row.min(15) as u16, template, encoder: None, message: None }
     };
     RequestList {
         rows: ListRows::Prepared((0..rows).map(row).collect()),

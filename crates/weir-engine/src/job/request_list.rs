@@ -73,6 +73,8 @@ pub struct ListedRequest {
     pub template: Option<Arc<Template>>,
     /// Encoder of the body that the template makes; `None` if that is sent as it is.
     pub encoder: Option<BodyEncoder>,
+    /// Template of the messages that a user adds to its conversation with it, if it adds some.
+    pub message: Option<Arc<Template>>,
 }
 
 /// A function that encodes the body of a request with fields once these have values, for a protocol
@@ -110,7 +112,7 @@ impl RequestList {
     /// Returns the number of names of requests. Those that follow are of scenarios.
     pub(crate) fn request_names(&self) -> u16 {
         let users = self.users.as_ref().filter(|users| users.has_scenarios);
-        self.names - users.map_or(0, |users| users.scenarios.all.len()) as u16
+        self.names - users.map_or(0, |users| users.scenarios.counted()) as u16
     }
 
     /// Returns the number of the name of redirected requests whose row has this name.
@@ -223,12 +225,15 @@ impl RowNames<'_> {
     /// Returns the names of a user who never began: of the scenario and of the first step.
     fn of_user(&self, users: &UserPlan, scenario: u64, turn: ListTurn) -> TurnNames {
         let draws = UserDraws { seed: self.list.seed, user: turn.index() };
-        let of = &users.scenarios.all[scenario as usize];
+        let scenario = scenario as u16; // There are fewer than 2^16.
+        let of = &users.scenarios.all[usize::from(scenario)];
         let first = of.next(None, draws, &[], |_| {}).expect("each has a step that all take");
         let row = of.steps[usize::from(first.step)].row;
         TurnNames {
             request: self.list.name_of(row),
-            scenario: users.has_scenarios.then(|| self.list.request_names() + scenario as u16),
+            scenario: users
+                .has_scenarios
+                .then(|| self.list.request_names() + users.scenarios.counted_as(scenario)),
         }
     }
 

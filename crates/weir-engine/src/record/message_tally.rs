@@ -1,6 +1,6 @@
 //! Tallies of messages of a slice, or of a name.
 
-use weir_result::{GapDoubts, Histogram, MessageShare, Tally};
+use weir_result::{GapDoubts, Histogram, MessageShare, Tally, TokenTotals};
 
 /// Messages of the responses to some slots.
 #[derive(Debug, Default)]
@@ -17,6 +17,8 @@ pub(crate) struct MessageTally {
     pub(crate) good: u64,
     /// Tokens by the server's count, which arrived in the window.
     pub(crate) tokens: u64,
+    /// Tokens of `ok` slots of M.
+    pub(crate) totals: TokenTotals,
     /// Times per token of `ok` slots of M.
     pub(crate) per_token: Tally,
     /// Slots of M whose response met the goodput.
@@ -40,6 +42,7 @@ impl MessageTally {
         self.bytes += other.bytes;
         self.good += other.good;
         self.tokens += other.tokens;
+        self.totals.add(&other.totals);
         self.per_token.add(&other.per_token);
         self.good_due += other.good_due;
         self.end_marks += other.end_marks;
@@ -57,6 +60,7 @@ impl MessageTally {
             bytes: self.bytes,
             good: self.good,
             tokens: self.tokens,
+            totals: Some(Box::new(self.totals)).filter(|totals| totals.responses > 0),
             per_token: Some(Histogram::from(&self.per_token))
                 .filter(|times| !times.is_empty())
                 .map(Box::new),

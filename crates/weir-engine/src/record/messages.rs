@@ -247,7 +247,7 @@ impl MessageRecorder {
             if is_ok {
                 self.record_ok(&mut shares, exchange, &progress);
                 if let (Some(tokens), Some(index)) = (&mut self.tokens, index) {
-                    tokens.record_ok(index, exchange, &progress);
+                    tokens.record_ok(&mut shares, index, exchange, &progress);
                 }
                 self.doubt_good(exchange, &progress, at, is_good);
             }

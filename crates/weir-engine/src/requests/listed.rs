@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_http::{RawRequest, Request, RequestTraits};
 use weir_io::{Backend, Nanos};
-use weir_requests::list::{Places, TableRows, Template, UserTexts, Values, Walk};
+use weir_requests::list::{Places, TableRows, Template, Values, Walk};
 use weir_requests::scenario::path_of;
 use weir_text::setting::ROWS;
 
@@ -47,6 +47,8 @@ struct ListedRow<R> {
     step: Option<Box<Batch>>,
     /// Its template, if it has fields.
     fields: Option<Box<ListedFields>>,
+    /// Template of the messages that a user adds to its conversation with it.
+    message: Option<Arc<Template>>,
 }
 
 /// A request with fields.
@@ -80,6 +82,7 @@ impl<R: RequestForm> Listed<R> {
         let prepare = |one: &ListedRequest| ListedRow {
             request: R::prepare(&one.request, job, backend),
             name: one.name,
+            message: one.message.clone(),
             step: list.users.as_ref().map(|_| {
                 let mut batch = Batch { bytes: one.request.bytes().to_vec(), ..Batch::default() };
                 let scheme = R::STREAMS.then(|| job.scheme());
@@ -148,27 +151,30 @@ impl<R: RequestForm> Listed<R> {
     pub(crate) fn step_request(
         &mut self,
         step: &UserStep,
-        users: &Users,
+        users: &mut Users,
         connection: u32,
         now: Nanos,
     ) -> Result<&Batch, String> {
         let Listed { list, requests, scheme, long, cookies, hop: followed, .. } = self;
-        let ListedRow { step: as_it_is, fields, .. } = &requests[usize::from(step.row)];
+        let ListedRow { step: as_it_is, fields, message, .. } = &requests[usize::from(step.row)];
         let user = users.user(step.user);
         let fields = fields.as_ref().expect("each step has a template");
         let template = &fields.template;
-        let hop = users.hop(step.user);
-        if user.jar.is_empty() && template.is_constant() && hop.is_none() {
+        if user.jar.is_empty() && template.is_constant() && users.hop(step.user).is_none() {
             return Ok(as_it_is.as_deref().expect("it is a step"));
         }
         let draws = user.draws;
         let table = list.table.as_ref();
-        let values = Values {
-            seed: draws.seed_of(user.turn()),
-            index: draws.user,
-            row: table.map_or(&[], |it| it.row(list.seed, draws.user, connection.into())),
-            user: Some(&UserTexts { captured: &user.captured, cookies: &[] }),
-        };
+        let row = table.map_or(&[][..], |it| it.row(list.seed, draws.user, connection.into()));
+        let seed = users.seed_of(step.user);
+        let values = Values { seed, index: draws.user, row, user: None };
+        if let Some(message) = message {
+            users.add_message(step.user, message, values);
+        }
+        let user = users.user(step.user);
+        let hop = users.hop(step.user);
+        let texts = user.texts(&[]);
+        let values = Values { user: Some(&texts), ..values };
         let batch = &mut long.batch;
         long.places.clear();
         template.render_again(values, &mut batch.bytes, &mut long.places);
@@ -185,7 +191,7 @@ impl<R: RequestForm> Listed<R> {
             std::mem::swap(&mut batch.bytes, followed);
         } else if !cookies.is_empty() {
             long.places.clear();
-            let texts = UserTexts { captured: &user.captured, cookies };
+            let texts = user.texts(cookies);
             let values = Values { user: Some(&texts), ..values };
             template.render_again(values, &mut batch.bytes, &mut long.places);
         }

@@ -99,7 +99,7 @@ mod tests {
 
     fn template(text: &str) -> Template {
         let mut fields = TemplateFields::default();
-        let sources = FieldSources { table: None, captured: &[], constants: &NoConstants };
+        let sources = FieldSources { table: None, captured: None, constants: &NoConstants };
         let marked = fields.mark(text, TextForm::Plain, &sources).expect("fields");
         fields.template(marked.as_bytes())
     }

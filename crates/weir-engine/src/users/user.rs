@@ -1,9 +1,13 @@
 //! One user: its place in its scenario, its times, its cookies and the values that it captured.
 
+use weir_http::ReceivedResponse;
 use weir_io::Nanos;
-use weir_requests::scenario::{CookieJar, RedirectHop, StepTurn, UserDraws};
+use weir_requests::expect::BodyDecoder;
+use weir_requests::list::{History, UserTexts};
+use weir_requests::scenario::{CookieJar, RedirectHop, ScenarioStep, StepTurn, UserDraws};
 use weir_result::{MissKind, SlotPhase};
 
+use super::UserMiss;
 use crate::job::SharedValues;
 
 /// A user. A worker keeps one for each seat, so its size bounds the memory of 100,000.
@@ -43,6 +47,8 @@ pub(crate) struct User {
     /// Values that it captured or shares, by number.
     pub(crate) captured: Box<[Option<Box<[u8]>>]>,
     pub(crate) jar: CookieJar,
+    /// Its conversation with a language model.
+    pub(crate) history: History,
 }
 
 /// State of a seat and its user.
@@ -82,12 +88,14 @@ impl User {
             shared_version: None,
             captured: vec![None; values].into(),
             jar: CookieJar::default(),
+            history: History::default(),
         }
     }
 
-    /// Returns the step that it takes next, or that is in flight.
-    pub(crate) fn turn(&self) -> StepTurn {
-        self.turn
+    /// Returns the values of the fields of its requests, with these cookies.
+    pub(crate) fn texts<'a>(&'a self, cookies: &'a [u8]) -> UserTexts<'a> {
+        let User { captured, history, draws, .. } = self;
+        UserTexts { captured, cookies, history: Some(history), session: draws.session() }
     }
 
     /// Takes the values that all users share, unless it has these.
@@ -108,6 +116,29 @@ impl User {
         self.line.extend_from_slice(line);
     }
 
+    /// Keeps the values of a response that a step captures, and the answer to its message.
+    ///
+    /// # Errors
+    /// If one is missing.
+    pub(super) fn keep_values(
+        &mut self,
+        step: &ScenarioStep,
+        response: &ReceivedResponse<'_>,
+        decoder: &mut BodyDecoder,
+    ) -> Result<(), UserMiss> {
+        for rule in &step.captures {
+            let value = rule.capture(response, &self.jar, decoder);
+            let value = value.map_err(|kind| UserMiss::of_value(kind, &rule.source))?;
+            self.captured[rule.value] = Some(value);
+        }
+        let answer = step.answer.as_ref().map(|source| {
+            let answer = source.value(response, &self.jar, decoder);
+            answer.map_err(|kind| UserMiss::of_value(kind, source))
+        });
+        self.history.settle(answer.transpose()?.as_deref());
+        Ok(())
+    }
+
     /// Begins a new user on the seat: nothing of the one before is left.
     pub(super) fn begin(
         &mut self,
@@ -119,6 +150,7 @@ impl User {
         self.captured.fill(None);
         self.shared_version = None;
         self.jar.clear();
+        self.history.clear();
         self.scenario = scenario;
         self.phase = phase;
         self.missed = None;

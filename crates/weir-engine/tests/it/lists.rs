@@ -23,6 +23,7 @@ pub(crate) fn list(order: Order, weights: &[u32]) -> RequestList {
             name,
             template: None,
             encoder: None,
+            message: None,
         }
     };
     RequestList {

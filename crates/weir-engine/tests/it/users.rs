@@ -37,21 +37,38 @@ pub(crate) fn scenario(name: &str, weight: u32, steps: Vec<ScenarioStep>) -> Sce
 pub(crate) fn numbered(mut all: Vec<Scenario>) -> Scenarios {
     let steps = all.iter_mut().flat_map(|scenario| &mut scenario.steps);
     (0..).zip(steps).for_each(|(row, step)| step.row = row);
-    Scenarios { all, values: Vec::new() }
+    Scenarios { all, ..Scenarios::default() }
+}
+
+/// Returns the scenarios as they count: of sessions the longest for all.
+fn counted(scenarios: &Scenarios) -> Vec<&Scenario> {
+    match scenarios.are_sessions {
+        true => scenarios.all.iter().max_by_key(|it| it.steps.len()).into_iter().collect(),
+        false => scenarios.all.iter().collect(),
+    }
 }
 
 /// Returns the job of a plan whose requests are the steps of scenarios, and the plan with them.
 pub(crate) fn job_of(plan: &Plan, scenarios: Scenarios, users: u32) -> Job {
-    let names: Vec<String> = scenarios.steps().map(|step| step.name.clone()).collect();
-    let steps = names.len();
+    let counted = counted(&scenarios);
+    let names_of_steps = counted.iter().flat_map(|it| &it.steps).map(|step| &step.name);
     let names: Vec<String> =
-        names.into_iter().chain(scenarios.all.iter().map(|it| it.name.clone())).collect();
+        names_of_steps.chain(counted.iter().map(|it| &it.name)).cloned().collect();
+    let places: Vec<usize> = (0..)
+        .zip(&scenarios.all)
+        .flat_map(|(number, it)| {
+            let scenarios = &scenarios;
+            (0..it.steps.len() as u16).map(move |step| scenarios.place_of(number, step))
+        })
+        .collect();
+    let steps = places.len();
     let request = |row: usize| {
         let request = Prepared::http1("GET", &format!("/{row}"), "sim", &[], None);
         let request = request.expect("a plain request");
         let template = TemplateFields::default().template(request.bytes()).with_cookies();
         let template = Some(Arc::new(template));
-        ListedRequest { request, name: row as u16, template, encoder: None }
+        let name = places[row] as u16;
+        ListedRequest { request, name, template, encoder: None, message: None }
     };
     let weights: Vec<u32> = scenarios.all.iter().map(|scenario| scenario.weight).collect();
     let of_step = |step: &ScenarioStep| StepPlan {
@@ -70,7 +87,7 @@ pub(crate) fn job_of(plan: &Plan, scenarios: Scenarios, users: u32) -> Job {
         with_intervals: with_intervals.clone(),
         users: Some(UsersPlan {
             at_a_time: users,
-            scenarios: scenarios.all.iter().map(of_scenario).collect(),
+            scenarios: counted.into_iter().map(of_scenario).collect(),
         }),
         ..ListPlan::default()
     };
@@ -250,6 +267,40 @@ fn durations_are_steps_and_pauses_in_wild_worlds() {
         document(&job.plan, run.measured);
     }
     assert!(ended >= seeds, "{ended} users who ended in {seeds} runs say nothing");
+}
+
+/// Sessions of one to four turns count as one scenario. After a turn that is ok comes the next one
+/// of its session, on the same connection.
+#[test]
+fn sessions_of_all_lengths_add_up_in_wild_worlds() {
+    let mut turns = 0;
+    for seed in 0..setting("WEIR_SIM_SEEDS", 100) {
+        let mut random = Random::new(Seed(seed), 207);
+        let (plan, number, stop_at) = random_plan(&mut random);
+        let plan = plan.with_load(|load| load.pipeline = 1);
+        let turn = |number: u64| step(&format!("turn {number}"), MS / 2);
+        let session = |length: u64| scenario("session", 1, (1..=length).map(turn).collect());
+        let all: Vec<Scenario> = (0..7).map(|_| session(random.between(1, 4))).collect();
+        let scenarios = Scenarios { are_sessions: true, ..numbered(all) };
+        let last: Vec<u16> = scenarios
+            .all
+            .iter()
+            .map(|session| session.steps[session.steps.len() - 1].row)
+            .collect();
+        let mut job = job_of(&plan, scenarios, plan.load.connections.most());
+        let journal = Journal::default();
+        job.observers.push(journal.factory());
+        let run = run_job(World::wild(Seed(seed), SPAN_NS), &job, number, stop_at, None);
+        for exchanges in journal.0.lock().expect("no observer panicked").values() {
+            for [(before, outcome, _), (after, ..)] in exchanges.array_windows() {
+                let goes_on = matches!(outcome, Outcome::Ok(_)) && !last.contains(&before.row);
+                assert!(!goes_on || after.row == before.row + 1, "seed {seed}: {before:?}");
+                turns += u64::from(goes_on);
+            }
+        }
+        document(&job.plan, run.measured);
+    }
+    assert!(turns > 1_000, "{turns}");
 }
 
 #[test]

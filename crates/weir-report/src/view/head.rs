@@ -183,15 +183,19 @@ fn connections(plan: &Plan, allowed: Option<u64>) -> Fact {
     }
 }
 
-/// The list of requests, or the scenarios of users.
+/// The list of requests, or the scenarios or sessions of users.
 fn list(list: &ListPlan) -> Fact {
     let follows = match list.redirects {
         0 => String::new(),
         most => format!(", up to {} followed", Fact::counted(most.into(), "redirect").text),
     };
     if let Some(users) = &list.users {
-        let scenarios = Fact::counted(users.scenarios.len() as u64, "scenario");
-        return scenarios.then(" of ").then(&Fact::counted(list.rows, "step").text).then(&follows);
+        let steps = Fact::counted(list.rows, "step").text;
+        let users = match list.format == ListPlan::SCENARIOS {
+            true => Fact::counted(users.scenarios.len() as u64, "scenario"),
+            false => Fact::counted(list.turns, "session"),
+        };
+        return users.then(" of ").then(&steps).then(&follows);
     }
     let order = match list.order {
         ListOrder::Sequential => " in order".to_owned(),

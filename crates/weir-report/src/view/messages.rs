@@ -5,15 +5,16 @@ use std::borrow::Cow;
 
 use weir_result::Document;
 use weir_result::document::{
-    CountSummary, Latency, MessagesSection, Metric, PercentileValue, Range, ScopeMessages,
-    ShareRange, Summary, TokensSection,
+    Latency, MessagesSection, Metric, PercentileValue, Range, ScopeMessages, ShareRange, Summary,
 };
-use weir_result::quantile::{Bound, Quantile};
-use weir_text::units::{self, DurationColumn};
+use weir_result::quantile::Bound;
+use weir_text::units;
 
+use super::message_figures::{SHORT, each, time};
 use super::names::is_explained;
 use super::percentiles::{self, PercentileColumn};
 use super::throughput::margin;
+use super::tokens;
 use super::{Block, CellValue, Fact, Row, Table, TableKind, Tone};
 
 /// Percentiles with a line of their own.
@@ -24,14 +25,16 @@ const LINES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 pub(super) fn blocks(document: &Document, explained: &[Block]) -> Vec<Block> {
     let Some(messages) = &document.messages else { return Vec::new() };
     let noun = noun(document);
-    let mut blocks: Vec<Block> = tokens(document, messages).into_iter().collect();
+    let mut blocks: Vec<Block> = tokens::rates(document, messages).into_iter().collect();
     let rates = rates(document, messages, blocks.is_empty());
     blocks.push(Block::facts(title(noun), rates));
     blocks.extend(parts(document));
     blocks.extend(goodput(document, messages));
     blocks.extend(table(document, explained));
     blocks.extend(client(messages));
+    blocks.extend(tokens::by_prompt(messages));
     blocks.extend(by_name(document));
+    blocks.extend(tokens::by_name(document));
     blocks.extend(by_stage(document));
     blocks
 }
@@ -56,28 +59,6 @@ pub(super) fn titles(document: &Document) -> [&'static str; 2] {
 
 fn title(noun: &str) -> &'static str {
     if noun == "chunk" { "Chunks" } else { "Messages" }
-}
-
-/// Tokens by the server's count: their rate, those of a response, and the time of each.
-fn tokens(document: &Document, messages: &MessagesSection) -> Option<Block> {
-    let TokensSection { per_second, interval, per_response, reasoning, cached, .. } =
-        messages.tokens.as_ref()?;
-    let rate = units::round_rate(*per_second) + &margin(*per_second, *interval);
-    let mut facts = vec![Fact::text(rate).toned(Tone::Main)];
-    if let Some(each) = each(per_response) {
-        facts.push(Fact::named(&each, "per response"));
-    }
-    if let Some(times) = document.latency.time_per_token.as_ref().map(Metric::headline) {
-        let at = |p| times.percentile(p).map(|value| units::duration(value.ns));
-        let texts = [at(50.0).map(|p50| format!("{p50} per token after the first (TPOT)"))];
-        let texts = texts.into_iter().chain([at(99.0).map(|p99| format!("p99 {p99}"))]);
-        facts.extend(texts.flatten().map(Fact::text));
-    }
-    let parts = [(*reasoning, "of reasoning"), (*cached, "cached of the requests")];
-    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    facts.extend(parts.map(|(n, part)| Fact::text(format!("{} {part}", units::count(n)))));
-    facts.push(Fact::text("by the server's count"));
-    Some(Block::facts("Tokens", facts))
 }
 
 /// The times to the first message of the reasoning and to that of the answer.
@@ -143,18 +124,6 @@ fn mean_time(value: &PercentileValue) -> String {
             format!("{} to {}", units::duration(low_ns), units::duration(high_ns))
         }
     }
-}
-
-/// Formats the count of messages of a response: one number if all are alike, else the median and
-/// the greatest.
-fn each(distribution: &CountSummary) -> Option<String> {
-    let min = distribution.min?;
-    let median = distribution.p50?;
-    let max = distribution.max?;
-    Some(match min == max {
-        true => units::count(max),
-        false => format!("{}–{} (median {})", units::count(min), units::count(max), median),
-    })
 }
 
 /// The share of the requests that met the goodput, and their rate.
@@ -228,9 +197,6 @@ fn client(messages: &MessagesSection) -> Option<Block> {
     Some(Block::facts("Client share", vec![Fact::text(of_gaps)]))
 }
 
-/// Percentiles of the tables by name and by stage.
-const SHORT: [f64; 2] = [50.0, 99.0];
-
 /// A line of a table by name or by stage: messages per second, and the times to the first message
 /// and between messages.
 struct MessageLine<'d> {
@@ -251,7 +217,9 @@ fn by_name(document: &Document) -> Option<Block> {
             gap: messages.gap.as_ref().map(|gap| gap.headline()),
         })
     });
-    of_shares("Messages by name", shares.collect())
+    let has_users = document.plan.users().is_some();
+    let title = if has_users { "Messages by step" } else { "Messages by name" };
+    of_shares(title, shares.collect())
 }
 
 /// The messages of each stage of the load.
@@ -279,11 +247,4 @@ fn of_shares(title: &'static str, shares: Vec<MessageLine<'_>>) -> Option<Block>
     };
     let rows: Vec<Row> = shares.iter().map(row).collect();
     (!rows.is_empty()).then(|| Block::Table(Table::new(TableKind::Names, title, titles, rows)))
-}
-
-fn time(summary: &Summary, p: f64) -> CellValue {
-    summary.percentile(p).map_or_else(CellValue::default, |value| {
-        let quantile = Quantile { ns: value.ns, bound: value.bound };
-        CellValue::time(quantile, value.imprecise, DurationColumn::of(value.ns))
-    })
 }

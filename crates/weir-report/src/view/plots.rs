@@ -3,6 +3,7 @@
 mod breakdown;
 mod curve;
 mod heat;
+mod prompt;
 mod rate;
 mod server;
 pub(super) mod study;
@@ -24,6 +25,7 @@ pub(super) fn results(document: &Document) -> impl Iterator<Item = Plot> {
     let plots = [
         curve::latency(document),
         curve::messages(document),
+        prompt::first_token(document),
         time::failures(document),
         breakdown::latency(document),
     ];

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::list::lines::NumberedLine;
-use crate::list::{Row, RowBody, RowError};
+use crate::list::{Row, RowBody, RowError, SessionTurn, message};
 
 /// Greatest weight of a row.
 const WEIGHT_MAX: u32 = 1_000_000;
@@ -14,7 +14,7 @@ const WEIGHT_MAX: u32 = 1_000_000;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JsonRow {
-    url: String,
+    url: Option<String>,
     method: Option<String>,
     /// Values by name; several of a name are an array.
     #[serde(default)]
@@ -25,6 +25,11 @@ struct JsonRow {
     name: Option<String>,
     weight: Option<u32>,
     expect: Option<Expect>,
+    #[serde(alias = "session_id")]
+    session: Option<Value>,
+    message: Option<Value>,
+    think: Option<String>,
+    capture: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
@@ -48,6 +53,15 @@ pub(super) fn row(line: &NumberedLine) -> Result<Row, RowError> {
     if !(1..=WEIGHT_MAX).contains(&weight) {
         return Err(failed(format!("`weight` is {weight}; give 1 to {WEIGHT_MAX}")));
     }
+    let turn = turn(&fields).map_err(failed)?;
+    let message = fields.message.as_ref().map(messages).transpose();
+    let message = message.map_err(|why| failed(format!("`message` {why}")))?;
+    let url = match (fields.url, &turn) {
+        (Some(url), _) => url,
+        // That of the command line.
+        (None, Some(_)) => String::new(),
+        (None, None) => return Err(failed("missing field `url`".to_owned())),
+    };
     let name = fields.name.filter(|name| !name.is_empty());
     let expect = match fields.expect {
         None => Vec::new(),
@@ -61,8 +75,57 @@ pub(super) fn row(line: &NumberedLine) -> Result<Row, RowError> {
         name,
         weight,
         expect,
-        ..Row::new(line.number, fields.url.trim())
+        message,
+        turn: turn.map(Box::new),
+        ..Row::new(line.number, url.trim())
     })
+}
+
+/// Returns the messages of a value: a text of the user, an object with the texts `role` and
+/// `content`, or several of these.
+fn messages(value: &Value) -> Result<String, String> {
+    const EXPECTED: &str =
+        "must be a text, or an object with `role` and `content`, or a list of these";
+    let one = |value: &Value| match (value, &value["role"], &value["content"]) {
+        (Value::String(text), ..) => Ok(message("user", text)),
+        (_, Value::String(role), Value::String(content)) => Ok(message(role, content)),
+        _ => Err(EXPECTED.to_owned()),
+    };
+    match value {
+        Value::Array(values) if !values.is_empty() => {
+            Ok(values.iter().map(one).collect::<Result<Vec<_>, _>>()?.join(","))
+        }
+        _ => one(value),
+    }
+}
+
+/// Returns the part of a row that makes it the turn of a session; `None` if nothing does.
+fn turn(fields: &JsonRow) -> Result<Option<SessionTurn>, String> {
+    let JsonRow { session, message, think, capture, .. } = fields;
+    let session = match session {
+        Some(Value::String(id)) if !id.is_empty() => id.clone(),
+        Some(Value::Number(id)) => id.to_string(),
+        Some(_) => return Err("`session` must be a text or a number".to_owned()),
+        None => {
+            let given = [
+                ("message", message.is_some()),
+                ("think", think.is_some()),
+                ("capture", capture.is_some()),
+            ];
+            return match given.into_iter().find(|(_, is_given)| *is_given) {
+                None => Ok(None),
+                Some((name, _)) => {
+                    Err(format!("`{name}` is part of a session: give the row a `session` too"))
+                }
+            };
+        }
+    };
+    let source = |(name, source): (&String, &Value)| match source {
+        Value::String(source) => Ok((name.clone(), source.clone())),
+        _ => Err(format!("`capture` {name:?} is no text")),
+    };
+    let captures = capture.iter().flatten().map(source).collect::<Result<_, _>>()?;
+    Ok(Some(SessionTurn { session, think: think.clone(), captures }))
 }
 
 /// Returns the fields of a header's name.
@@ -139,6 +202,21 @@ mod tests {
         assert_eq!(file, Some(RowBody::File("a.json".to_owned())));
         let several = read(r#"{"url": "/", "expect": ["status=200", "same"]}"#).expect("a row");
         assert_eq!(several.expect, ["status=200", "same"]);
+    }
+
+    #[test]
+    fn messages_are_texts_or_have_a_role() {
+        let of = |value: &str| {
+            let row = read(&format!(r#"{{"session": 1, "message": {value}}}"#));
+            row.map(|row| row.message.expect("a message")).map_err(|error| error.text)
+        };
+        let user = r#"{"role":"user","content":"\"Hi\" {{csv:a}}"}"#;
+        assert_eq!(of(r#""\"Hi\" {{csv:a}}""#).as_deref(), Ok(user));
+        let both = r#"[{"content": "x", "role": "system"}, "\"Hi\" {{csv:a}}"]"#;
+        assert_eq!(of(both), Ok(format!(r#"{{"role":"system","content":"x"}},{user}"#)));
+        for value in ["1", "[]", "{\"role\": \"user\"}", "[[\"a\"]]"] {
+            assert!(of(value).is_err_and(|why| why.contains("must be a text")), "{value}");
+        }
     }
 
     #[test]

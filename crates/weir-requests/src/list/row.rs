@@ -25,6 +25,22 @@ pub struct Row {
     pub weight: u32,
     /// Expectations of its response.
     pub expect: Vec<String>,
+    /// Messages that a user adds to its conversation with the request: JSON objects with commas
+    /// between them.
+    pub message: Option<String>,
+    /// Its part in a session; `None` if the list has no sessions.
+    pub turn: Option<Box<SessionTurn>>,
+}
+
+/// The part of a row that makes it the turn of a session, as it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionTurn {
+    /// Id of the session.
+    pub session: String,
+    /// Pause after the response; `None` for none.
+    pub think: Option<String>,
+    /// Names of the captures, and the places of their values.
+    pub captures: Vec<(String, String)>,
 }
 
 /// A body of a row.
@@ -63,6 +79,8 @@ impl Row {
             name: None,
             weight: 1,
             expect: Vec::new(),
+            message: None,
+            turn: None,
         }
     }
 }

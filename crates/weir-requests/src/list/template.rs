@@ -42,8 +42,13 @@ impl TemplateFields {
         if text.contains(MARK) {
             return Err(format!("{MARK} is reserved for templates"));
         }
+        // The field is a whole value, also where an editor of JSON wants quotes around it.
+        let unquoted = match form {
+            TextForm::Json => text.replace(r#""{{history}}""#, "{{history}}"),
+            _ => text.to_owned(),
+        };
         let mut marked = String::with_capacity(text.len());
-        let mut rest = text;
+        let mut rest = unquoted.as_str();
         while let Some((before, after)) = rest.split_once("{{") {
             let Some((field, after)) = after.split_once("}}") else { break };
             marked += before;
@@ -234,9 +239,17 @@ impl Template {
         self.fields.iter().all(|(field, _)| *field == TemplateField::Cookies)
     }
 
-    /// True if the template has a value that a user captures.
+    /// True if the template has a value that a user captures, or its conversation.
     pub fn has_captured(&self) -> bool {
-        self.fields.iter().any(|(field, _)| matches!(field, TemplateField::Captured(..)))
+        let is_of_user = |field: &TemplateField| {
+            matches!(field, TemplateField::Captured(..) | TemplateField::History)
+        };
+        self.fields.iter().any(|(field, _)| is_of_user(field))
+    }
+
+    /// True if the template has the conversation of a user.
+    pub fn has_history(&self) -> bool {
+        self.fields.iter().any(|(field, _)| *field == TemplateField::History)
     }
 
     /// True if the template has a value of a table.
@@ -343,7 +356,7 @@ mod tests {
     }
 
     fn sources(table: Option<&Table>) -> FieldSources<'_> {
-        FieldSources { table, captured: &[], constants: &NoFiles }
+        FieldSources { table, captured: None, constants: &NoFiles }
     }
 
     fn values<'a>(seed: u64, index: u64) -> Values<'a> {
@@ -473,7 +486,7 @@ mod tests {
     #[test]
     fn cookies_are_a_line_of_the_head() {
         let names = ["id".to_owned()];
-        let sources = FieldSources { captured: &names, ..sources(None) };
+        let sources = FieldSources { captured: Some(&names), ..sources(None) };
         let mut fields = TemplateFields::default();
         let text = "POST /{{user.id}} HTTP/1.1\r\nContent-Length: 1\r\n\r\n{{user.id}}";
         let marked = fields.mark(text, TextForm::Plain, &sources).expect("fields");
@@ -483,7 +496,7 @@ mod tests {
         let mut places = Places::default();
         for (cookies, line) in [("a=1; b=2", "Cookie: a=1; b=2\r\n"), ("", "")] {
             let cookies = cookies.as_bytes();
-            let user = UserTexts { captured: &captured, cookies };
+            let user = UserTexts { captured: &captured, cookies, ..UserTexts::default() };
             let values = Values { user: Some(&user), ..values(1, 0) };
             template.render_again(values, &mut bytes, &mut places);
             let expected = format!("POST /abc HTTP/1.1\r\nContent-Length: 3\r\n{line}\r\nabc");

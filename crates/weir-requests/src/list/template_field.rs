@@ -6,7 +6,8 @@ use std::ops::RangeInclusive;
 
 use weir_text::setting::ROWS;
 
-use crate::list::encoding::{form_encoded, percent_encoded};
+use crate::list::encoding::{form_encoded, json_escaped, percent_encoded};
+use crate::list::history::History;
 use crate::list::order::{below, mixed};
 use crate::list::table::Table;
 
@@ -23,6 +24,10 @@ pub(super) enum TemplateField {
     Column(usize, TextForm),
     /// `{{user.NAME}}`: the value with this number that the user captured.
     Captured(usize, TextForm),
+    /// `{{history}}`: the user's conversation so far, an array of messages.
+    History,
+    /// `{{session}}`: a UUID of version 4, the same in all steps of a user.
+    Session,
     /// The line of the user's cookies in a head, or nothing without any.
     Cookies,
     /// Length of the body in bytes.
@@ -37,6 +42,8 @@ pub enum TextForm {
     Plain,
     /// Captured values are escaped as in a JSON string; those of columns stay as they are.
     Json,
+    /// All values are escaped as in a JSON string: the messages of a conversation.
+    Message,
     /// Values are urlencoded.
     Encoded,
     /// Captured values are percent-encoded where they cannot stand in a URL; those of columns,
@@ -49,7 +56,9 @@ impl TextForm {
     pub fn written(self, value: String) -> String {
         match self {
             TextForm::Plain | TextForm::Target => value,
-            TextForm::Json => String::from_utf8_lossy(&json_escaped(value.as_bytes())).into_owned(),
+            TextForm::Json | TextForm::Message => {
+                String::from_utf8_lossy(&json_escaped(value.as_bytes())).into_owned()
+            }
             TextForm::Encoded => form_encoded(value.as_bytes()),
         }
     }
@@ -60,8 +69,8 @@ impl TextForm {
 pub struct FieldSources<'a> {
     /// Table with the columns; `None` without one.
     pub table: Option<&'a Table>,
-    /// Names of the values that users capture.
-    pub captured: &'a [String],
+    /// Names of the values that users capture; `None` without users.
+    pub captured: Option<&'a [String]>,
     /// Values that do not change during a run.
     pub constants: &'a dyn Constants,
 }
@@ -101,14 +110,27 @@ pub struct UserTexts<'a> {
     pub captured: &'a [Option<Box<[u8]>>],
     /// Value of the `Cookie` field; empty for none.
     pub cookies: &'a [u8],
+    /// The conversation; `None` without one.
+    pub history: Option<&'a History>,
+    /// Bits of the id of the session.
+    pub session: [u64; 2],
 }
 
+/// A conversation without a message.
+const EMPTY: &[u8] = b"[]";
+
 impl Values<'_> {
+    /// Returns the conversation of the user.
+    fn history(&self) -> Option<&History> {
+        self.user.and_then(|user| user.history)
+    }
+
     /// Returns the value of a column.
     fn column(&self, column: usize, form: TextForm) -> Cow<'_, [u8]> {
         let value = self.row.get(column).map_or(&[][..], |value| value);
         match form {
             TextForm::Encoded => Cow::Owned(form_encoded(value).into_bytes()),
+            TextForm::Message => json_escaped(value),
             TextForm::Plain | TextForm::Json | TextForm::Target => Cow::Borrowed(value),
         }
     }
@@ -120,20 +142,10 @@ impl Values<'_> {
         match form {
             TextForm::Plain => Cow::Borrowed(value),
             TextForm::Encoded => Cow::Owned(form_encoded(value).into_bytes()),
-            TextForm::Json => json_escaped(value),
+            TextForm::Json | TextForm::Message => json_escaped(value),
             TextForm::Target => target_encoded(value),
         }
     }
-}
-
-/// Returns a value as it stands within the quotes of a JSON string.
-fn json_escaped(value: &[u8]) -> Cow<'_, [u8]> {
-    let needs_none = |byte: &u8| *byte >= 0x20 && !matches!(byte, b'"' | b'\\') && byte.is_ascii();
-    if value.iter().all(needs_none) {
-        return Cow::Borrowed(value);
-    }
-    let quoted = serde_json::Value::from(String::from_utf8_lossy(value)).to_string();
-    Cow::Owned(quoted.as_bytes()[1..quoted.len() - 1].to_vec())
 }
 
 /// Returns a value with the bytes percent-encoded that no URL has (RFC 3986 §2). Percent signs
@@ -183,7 +195,7 @@ impl TemplateField {
         sources: &FieldSources<'_>,
     ) -> Result<TemplateField, String> {
         if let Some(name) = whole.strip_prefix("user.") {
-            let number = sources.captured.iter().position(|known| known == name);
+            let number = sources.captured.and_then(|all| all.iter().position(|it| it == name));
             let number = number.ok_or_else(|| {
                 format!(
                     "{{{{{whole}}}}}: no step captures it; fields of users stand in the steps of a \
@@ -196,6 +208,15 @@ impl TemplateField {
         match (kind, argument) {
             ("seq", "") => Ok(TemplateField::Index),
             ("uuid", "") => Ok(TemplateField::Uuid),
+            ("session" | "history", "") if sources.captured.is_none() => Err(format!(
+                "{{{{{kind}}}}} stands in the steps of a scenario, or in a list with sessions"
+            )),
+            ("session", "") => Ok(TemplateField::Session),
+            ("history", "") if form == TextForm::Json => Ok(TemplateField::History),
+            ("history", "") => Err(format!(
+                "{{{{{kind}}}}} is an array of JSON: it stands in a JSON body, as in \
+                 \"messages\": {{{{history}}}}"
+            )),
             ("rand", range) => {
                 let range = range.split_once(':');
                 let range = range.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
@@ -222,7 +243,8 @@ impl TemplateField {
             }
             _ => Err(format!(
                 "{{{{{whole}}}}} is no field: there are seq, rand:A:B, uuid, csv:COLUMN, \
-                 env:NAME, file:PATH and in scenarios user.NAME; a single {{ is literal"
+                 env:NAME, file:PATH and in scenarios user.NAME, session and history; a single {{ \
+                 is literal"
             )),
         }
     }
@@ -248,7 +270,8 @@ impl TemplateField {
         match self {
             TemplateField::Column(column, form) => values.column(*column, *form).len(),
             TemplateField::Captured(number, form) => values.captured(*number, *form).len(),
-            TemplateField::Uuid => 36,
+            TemplateField::Uuid | TemplateField::Session => 36,
+            TemplateField::History => values.history().map_or(EMPTY.len(), History::length),
             TemplateField::Index => digits(values.index),
             TemplateField::Random { least, greatest } => {
                 digits(random(*least..=*greatest, values.seed, values.index, salt))
@@ -277,6 +300,8 @@ impl TemplateField {
             TemplateField::Uuid => self.fill_uuid(values, salt, place),
             TemplateField::Column(..)
             | TemplateField::Captured(..)
+            | TemplateField::History
+            | TemplateField::Session
             | TemplateField::Cookies
             | TemplateField::Length => false,
         }
@@ -300,6 +325,14 @@ impl TemplateField {
             }
             TemplateField::Captured(number, form) => {
                 bytes.extend_from_slice(&values.captured(*number, *form));
+            }
+            TemplateField::History => match values.history() {
+                Some(history) => history.write(bytes),
+                None => bytes.extend_from_slice(EMPTY),
+            },
+            TemplateField::Session => {
+                let [high, low] = values.user.map_or([0; 2], |user| user.session);
+                uuid(high, low, bytes);
             }
             TemplateField::Cookies => {
                 let cookies = values.user.map_or(&[][..], |user| user.cookies);

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use regex::bytes::Regex;
 use weir_http::ReceivedResponse;
+use weir_http::sse::EventSplitter;
 use weir_result::MissKind;
 
 use crate::expect::{BodyDecoder, JsonPointer, regex};
@@ -36,12 +37,41 @@ pub enum ValueSource {
     /// `body~REGEX`: first group of the first match in the decoded body, or the match if there is
     /// no group.
     Body(Regex),
+    /// `stream:json:/pointer`: the values there of all events of an event stream, joined. Events
+    /// without one are passed over.
+    Stream(JsonPointer),
 }
 
 impl ValueSource {
+    /// Returns where the value of a capture with this name stands.
+    ///
+    /// # Errors
+    /// If the name or the place is none.
+    pub(super) fn named(name: &str, source: &str) -> Result<ValueSource, String> {
+        let is_name = |one: char| one.is_alphanumeric() || one == '_' || one == '-';
+        match !name.is_empty() && name.chars().all(is_name) {
+            true => source.parse(),
+            false => Err("a name has letters, digits, _ and -".to_owned()),
+        }
+    }
+
     /// True if it reads the body.
     pub fn reads_body(&self) -> bool {
-        matches!(self, ValueSource::Json(_) | ValueSource::Body(_))
+        matches!(self, ValueSource::Json(_) | ValueSource::Body(_) | ValueSource::Stream(_))
+    }
+
+    /// Returns the value in a response, whose cookies are in the user's jar already.
+    ///
+    /// # Errors
+    /// If it is not there, is too long, or the body cannot be read.
+    pub fn value(
+        &self,
+        response: &ReceivedResponse<'_>,
+        jar: &CookieJar,
+        decoder: &mut BodyDecoder,
+    ) -> Result<Vec<u8>, MissKind> {
+        let value = self.find(response, jar, decoder)?;
+        value.filter(|value| value.len() <= VALUE_MAX_BYTES).ok_or(MissKind::Capture)
     }
 
     fn find(
@@ -65,8 +95,23 @@ impl ValueSource {
                 let group = groups.and_then(|groups| groups.get(1).or_else(|| groups.get(0)));
                 group.map(|found| found.as_bytes().to_vec())
             }
+            ValueSource::Stream(pointer) => joined(pointer, body(response, decoder)?),
         })
     }
+}
+
+/// Returns the values at a place in the events of a stream, joined; `None` if no event has one, or
+/// one is longer than what is read of it.
+fn joined(pointer: &JsonPointer, stream: &[u8]) -> Option<Vec<u8>> {
+    let mut text: Option<Vec<u8>> = None;
+    let mut is_whole = true;
+    EventSplitter::new().receive(stream, |event| {
+        is_whole &= event.data.len() as u64 == event.data_bytes;
+        if let Some(piece) = pointer.value(event.data) {
+            text.get_or_insert_default().extend_from_slice(piece.as_bytes());
+        }
+    });
+    text.filter(|_| is_whole)
 }
 
 /// Returns the decoded body of a response.
@@ -89,10 +134,9 @@ impl CaptureRule {
         jar: &CookieJar,
         decoder: &mut BodyDecoder,
     ) -> Result<Box<[u8]>, MissKind> {
-        let value = self.source.find(response, jar, decoder)?.ok_or(MissKind::Capture)?;
+        let value = self.source.value(response, jar, decoder)?;
         let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
-        let is_unfit = self.is_in_head && value.iter().any(is_control);
-        match is_unfit || value.len() > VALUE_MAX_BYTES {
+        match self.is_in_head && value.iter().any(is_control) {
             true => Err(MissKind::Capture),
             false => Ok(value.into()),
         }
@@ -108,9 +152,12 @@ impl FromStr for ValueSource {
             "" => Err(format!("{text:?} has no name of a {what}")),
             name => Ok(name.to_owned()),
         };
-        if let Some(pointer) = text.strip_prefix("json:") {
-            let pointer: JsonPointer = pointer.parse().map_err(|error| format!("{error}"))?;
-            return Ok(ValueSource::Json(pointer));
+        let pointer = |text: &str| text.parse::<JsonPointer>().map_err(|error| format!("{error}"));
+        if let Some(text) = text.strip_prefix("json:") {
+            return pointer(text).map(ValueSource::Json);
+        }
+        if let Some(text) = text.strip_prefix("stream:json:") {
+            return pointer(text).map(ValueSource::Stream);
         }
         if let Some(name) = text.strip_prefix("header:") {
             return named(name, "header").map(ValueSource::Header);
@@ -122,8 +169,8 @@ impl FromStr for ValueSource {
             return regex(expression).map(ValueSource::Body).map_err(|error| error.to_string());
         }
         Err(format!(
-            "{text:?} is no place of a value: give json:/POINTER, header:NAME, cookie:NAME or \
-             body~REGEX"
+            "{text:?} is no place of a value: give json:/POINTER, header:NAME, cookie:NAME, \
+             body~REGEX or stream:json:/POINTER"
         ))
     }
 }
@@ -135,6 +182,7 @@ impl fmt::Display for ValueSource {
             ValueSource::Header(name) => write!(f, "header:{name}"),
             ValueSource::Cookie(name) => write!(f, "cookie:{name}"),
             ValueSource::Body(regex) => write!(f, "body~{regex}"),
+            ValueSource::Stream(pointer) => write!(f, "stream:json:{pointer}"),
         }
     }
 }
@@ -186,6 +234,28 @@ mod tests {
     }
 
     #[test]
+    fn the_pieces_of_a_stream_are_joined() {
+        let stream = "data: {\"d\": {\"role\": \"assistant\"}}\n\n\
+                      data: {\"d\": {\"text\": \"\"}}\n\n\
+                      event: x\r\ndata: {\"d\": {\"text\": \"Hé \"}}\r\n\r\n: note\n\n\
+                      data: {\"d\":\ndata: {\"text\": \"\\\"y\\\"\"}}\n\ndata: [DONE]\n\n";
+        let read = |body: &str| captured("stream:json:/d/text", body);
+        assert_eq!(read(stream).as_deref(), Ok("Hé \"y\""));
+        assert_eq!(read("data: {\"d\": {\"text\": \"\"}}\n\n").as_deref(), Ok(""));
+        assert_eq!(read("data: {\"d\": 1}\n\n"), Err(MissKind::Capture));
+        assert_eq!(read("{\"d\": {\"text\": \"x\"}}"), Err(MissKind::Capture));
+        // An event that is longer than what is read of it would leave a gap.
+        let long = format!("data: {{\"d\": {{\"text\": \"{}\"}}}}\n\n", "x".repeat(70_000));
+        let source: ValueSource = "stream:json:/d/text".parse().expect("a place");
+        let body = format!("{stream}{long}");
+        let response =
+            ReceivedResponse { body: body.as_bytes(), ..ReceivedResponse::of_status(200) };
+        let rule = CaptureRule { value: 0, source, is_in_head: false };
+        let value = rule.capture(&response, &CookieJar::default(), &mut BodyDecoder::new(1 << 20));
+        assert_eq!(value, Err(MissKind::Capture));
+    }
+
+    #[test]
     fn a_value_that_no_head_can_have_is_missing() {
         assert_eq!(captured("json:/a", r#"{"a": "x\r\ny"}"#), Err(MissKind::Capture));
         assert_eq!(
@@ -199,6 +269,7 @@ mod tests {
         for (text, part) in [
             ("token", "is no place of a value: give json:/POINTER"),
             ("json:token", "no JSON pointer"),
+            ("stream:json:token", "no JSON pointer"),
             ("header:", "has no name of a header"),
             ("cookie: ", "has no name of a cookie"),
             ("body~(", "is no regular expression"),

@@ -26,6 +26,12 @@ impl UserDraws {
         mixed(mixed(self.seed, self.user), turn)
     }
 
+    /// Returns the bits of the id of the user's session.
+    pub fn session(self) -> [u64; 2] {
+        // Numbers of their own, apart from those of turns.
+        [1 << 63, 1 << 63 | 1].map(|half| mixed(mixed(self.seed, self.user), half))
+    }
+
     /// Returns the seed of the random values in the request of a turn: that of the run on the first
     /// visit, so that a step is sent as a row of a list, and another one on each further visit.
     pub fn seed_of(self, turn: StepTurn) -> u64 {

@@ -7,10 +7,15 @@ use toml::de::{DeTable, DeValue};
 use weir_text::units::parse_duration_ns;
 
 use crate::list::{NAMES_MAX, Row, RowBody, RowError, decoded};
+use crate::scenario::conversation::{TURNS_MAX, messages, take_answer};
 use crate::scenario::file_value::{
     FileTable, FileText, form, json, number, text, texts, whole, words,
 };
-use crate::scenario::{CaptureRule, Scenario, ScenarioStep, Scenarios, StepCondition, ThinkTime};
+use crate::scenario::known_values::{KnownValues, check_setup, values_in_heads};
+use crate::scenario::{
+    CaptureRule, Scenario, ScenarioStep, Scenarios, StepCondition, ThinkTime, VALUES_MAX,
+    ValueSource,
+};
 
 /// Keys of a scenario.
 const SCENARIO_KEYS: [&str; 3] = ["name", "weight", "step"];
@@ -31,7 +36,7 @@ const REQUEST_KEYS: [&str; 11] = [
 ];
 
 /// Keys of a user's step beyond those.
-const STEP_KEYS: [&str; 4] = ["think", "repeat", "chance", "when"];
+const STEP_KEYS: [&str; 5] = ["message", "think", "repeat", "chance", "when"];
 
 /// Keys of the file.
 const FILE_KEYS: [&str; 3] = ["scenario", "setup", "refresh"];
@@ -48,14 +53,8 @@ const WEIGHT_MAX: u32 = 1_000_000;
 /// Greatest number of turns at a step.
 const REPEAT_MAX: u32 = 10_000;
 
-/// Greatest number of different captured values.
-const VALUES_MAX: usize = 64;
-
 /// Longest name of a scenario or a step, in bytes.
 const NAME_MAX_BYTES: usize = 100;
-
-/// Start of the fields that stand for captured values.
-const USER_FIELD: &str = "{{user.";
 
 /// A file of scenarios, read.
 #[derive(Clone, Debug)]
@@ -115,17 +114,13 @@ impl ScenarioFile {
     /// Marks the captures of values that are sent in a head.
     fn mark_values_in_heads(&mut self) {
         let ScenarioFile { rows, scenarios, setup } = self;
-        let heads = rows
-            .iter()
-            .chain(setup.steps.iter().map(|(row, _)| row))
-            .flat_map(|row| row.headers.iter().map(|(_, value)| value).chain([&row.target]));
-        let names: HashSet<&str> = heads.flat_map(|text| user_fields(text)).collect();
-        let in_head: Vec<bool> =
-            scenarios.values.iter().map(|name| names.contains(name.as_str())).collect();
-        let steps = scenarios.all.iter_mut().flat_map(|scenario| &mut scenario.steps);
+        let in_heads = values_in_heads(rows.iter().chain(setup.steps.iter().map(|(row, _)| row)));
+        let Scenarios { all, values, .. } = scenarios;
+        let in_heads: Vec<bool> = values.iter().map(|name| in_heads.contains(&**name)).collect();
+        let steps = all.iter_mut().flat_map(|scenario| &mut scenario.steps);
         let of_setup = setup.steps.iter_mut().flat_map(|(_, captures)| captures);
         for capture in steps.flat_map(|step| &mut step.captures).chain(of_setup) {
-            capture.is_in_head = in_head[capture.value];
+            capture.is_in_head = in_heads[capture.value];
         }
     }
 }
@@ -146,8 +141,11 @@ impl<'t> FileReader<'t> {
             table.name = format!("setup step {name:?}");
             let row = Row { name: Some(name), ..self.row(&table)? };
             let checked = known.check(&row, None, &self.read.scenarios.values);
+            let checked = checked.and_then(|()| check_setup(&row));
             checked.map_err(|text| table.error(table.at, text))?;
-            let captures = self.captures(&table)?;
+            let mut named = named_captures(&table)?;
+            take_answer(&mut named, &row).map_err(|text| table.wrong("capture", text))?;
+            let captures = self.captures(&table, named)?;
             known.certain.extend(captures.iter().map(|capture| capture.value));
             self.read.setup.steps.push((row, captures));
         }
@@ -185,7 +183,7 @@ impl<'t> FileReader<'t> {
             let step = FileTable::new(self.file, step, at, "a step", &keys)?;
             let prefix = is_one_of_several.then(|| scenario.name.clone());
             let step = self.step(step, &scenario, prefix.as_deref(), &mut known)?;
-            scenario.steps.push(step);
+            scenario.steps.extend(step);
         }
         if scenario.steps.is_empty() {
             return Err(table.error(at, "it has no [[scenario.step]]"));
@@ -220,24 +218,20 @@ impl<'t> FileReader<'t> {
     }
 
     /// Reads a step of a scenario: adds its request to the rows, under its own name behind a
-    /// `prefix`.
+    /// `prefix`. A step with a message that is repeated becomes a step for each turn.
     fn step(
         &mut self,
         mut table: FileTable<'t>,
         scenario: &Scenario,
         prefix: Option<&str>,
         known: &mut KnownValues,
-    ) -> Result<ScenarioStep, RowError> {
+    ) -> Result<Vec<ScenarioStep>, RowError> {
         let name = self.name(&table)?;
         if scenario.steps.iter().any(|other| other.name == name) {
             return Err(table.wrong("name", format!("{name:?} is that of another step")));
         }
         table.name = format!("step {name:?}");
-        let mut row = self.row(&table)?;
-        row.name = Some(match prefix {
-            Some(prefix) => format!("{prefix}: {name}"),
-            None => name.clone(),
-        });
+        let row = Row { message: table.read("message", messages)?, ..self.row(&table)? };
         let when = table.read("when", |value| text(value).and_then(|it| self.condition(&it)))?;
         known
             .check(&row, when.as_ref(), &self.read.scenarios.values)
@@ -247,19 +241,59 @@ impl<'t> FileReader<'t> {
             return Err(table.wrong("chance", "must be a share above 0 and at most 1"));
         }
         let think = |value: &DeValue<'_>| text(value).and_then(|text| text.parse::<ThinkTime>());
-        let row_index = self.read.rows.len();
+        let has_turns = row.message.is_some();
+        let most = if has_turns { TURNS_MAX } else { REPEAT_MAX };
+        let repeat = table.read("repeat", |value| whole(value, 1, most))?.unwrap_or(1) as u16;
+        if has_turns && repeat > 1 && (chance < 1.0 || when.is_some()) {
+            return Err(table.wrong(
+                "repeat",
+                "is for messages that each user sends: drop `chance` and `when`",
+            ));
+        }
+        let mut captures = named_captures(&table)?;
+        let answer = take_answer(&mut captures, &row);
         let step = ScenarioStep {
-            name,
-            row: u16::try_from(row_index).unwrap_or(u16::MAX),
             think: table.read("think", think)?.unwrap_or_default(),
-            repeat: table.read("repeat", |value| whole(value, 1, REPEAT_MAX))?.unwrap_or(1) as u16,
             chance,
             when,
-            captures: self.captures(&table)?,
+            answer: answer.map_err(|text| table.wrong("capture", text))?,
+            captures: self.captures(&table, captures)?,
+            name,
+            repeat,
+            ..ScenarioStep::default()
         };
-        known.add(&step);
-        self.read.rows.push(row);
-        Ok(step)
+        known.add(&step, &row);
+        if has_turns && repeat > 1 {
+            known
+                .check(&row, None, &self.read.scenarios.values)
+                .map_err(|text| table.wrong("repeat", text))?;
+        }
+        Ok(self.add_turns(step, &row, prefix))
+    }
+
+    /// Adds the request of a step to the rows, that of each turn if it has a message. Returns the
+    /// steps.
+    fn add_turns(
+        &mut self,
+        step: ScenarioStep,
+        row: &Row,
+        prefix: Option<&str>,
+    ) -> Vec<ScenarioStep> {
+        let has_turns = row.message.is_some() && step.repeat > 1;
+        let turns = if has_turns { step.repeat } else { 1 };
+        let rows = &mut self.read.rows;
+        let mut add = |turn: u16| {
+            let name = match has_turns {
+                true => format!("{} {}", step.name, turn + 1),
+                false => step.name.clone(),
+            };
+            let index = u16::try_from(rows.len()).unwrap_or(u16::MAX);
+            let prefix = prefix.map(|prefix| format!("{prefix}: ")).unwrap_or_default();
+            rows.push(Row { name: Some(prefix + &name), ..row.clone() });
+            let repeat = if has_turns { 1 } else { step.repeat };
+            ScenarioStep { name, row: index, repeat, visits_before: turn, ..step.clone() }
+        };
+        (0..turns).map(&mut add).collect()
     }
 
     /// Returns the request of a step.
@@ -311,17 +345,16 @@ impl<'t> FileReader<'t> {
         Ok(StepCondition { value, equals })
     }
 
-    /// Returns the captures of a step, and numbers the values that are new.
-    fn captures(&mut self, table: &FileTable<'_>) -> Result<Vec<CaptureRule>, RowError> {
+    /// Returns the rules of the captures of a step, and numbers the values that are new.
+    fn captures(
+        &mut self,
+        table: &FileTable<'_>,
+        named: Vec<(String, ValueSource)>,
+    ) -> Result<Vec<CaptureRule>, RowError> {
         let mut captures = Vec::new();
         let shared = self.shared_values();
-        for (name, source) in table.read("capture", words)?.unwrap_or_default() {
+        for (name, source) in named {
             let wrong = |text: String| table.wrong("capture", format!("{name:?}: {text}"));
-            let is_name = |one: char| one.is_alphanumeric() || one == '_' || one == '-';
-            if name.is_empty() || !name.chars().all(is_name) {
-                return Err(wrong("a name has letters, digits, _ and -".to_owned()));
-            }
-            let source = source.parse().map_err(wrong)?;
             let values = &mut self.read.scenarios.values;
             let value = match values.iter().position(|known| *known == name) {
                 Some(value) if shared.contains(&value) => {
@@ -342,61 +375,15 @@ impl<'t> FileReader<'t> {
     }
 }
 
-/// The values that a user of a scenario has at a step.
-#[derive(Debug, Default)]
-struct KnownValues {
-    /// Numbers of those that each user has.
-    certain: HashSet<usize>,
-    /// Numbers of those that some users may lack.
-    possible: HashSet<usize>,
-}
-
-impl KnownValues {
-    /// Checks that a user who takes a step has each value that its request sends.
-    fn check(
-        &self,
-        row: &Row,
-        when: Option<&StepCondition>,
-        values: &[String],
-    ) -> Result<(), String> {
-        for name in row_texts(row).flat_map(user_fields) {
-            let number = values.iter().position(|known| known == name);
-            let is_required = when.is_some_and(|when| Some(when.value) == number);
-            match number {
-                Some(number) if is_required || self.certain.contains(&number) => {}
-                Some(number) if self.possible.contains(&number) => {
-                    return Err(format!(
-                        "{USER_FIELD}{name}}}}}: the step that captures it has a chance or a \
-                         condition, so some users lack it; add when = \"{name}\""
-                    ));
-                }
-                _ => return Err(format!("{USER_FIELD}{name}}}}}: no step before captures it")),
-            }
-        }
-        Ok(())
+/// Returns the captures of a step: their names, and where their values stand.
+fn named_captures(table: &FileTable<'_>) -> Result<Vec<(String, ValueSource)>, RowError> {
+    let mut named = Vec::new();
+    for (name, source) in table.read("capture", words)?.unwrap_or_default() {
+        let wrong = |text: String| table.wrong("capture", format!("{name:?}: {text}"));
+        let source = ValueSource::named(&name, &source).map_err(wrong)?;
+        named.push((name, source));
     }
-
-    /// Adds what a step captures.
-    fn add(&mut self, step: &ScenarioStep) {
-        let known = if step.is_certain() { &mut self.certain } else { &mut self.possible };
-        known.extend(step.captures.iter().map(|capture| capture.value));
-    }
-}
-
-/// Returns the texts of a row that may have fields.
-fn row_texts(row: &Row) -> impl Iterator<Item = &str> {
-    let body = match &row.body {
-        Some(RowBody::Bytes(bytes)) => std::str::from_utf8(bytes).unwrap_or_default(),
-        Some(RowBody::Encoded(text)) => text,
-        _ => "",
-    };
-    let headers = row.headers.iter().map(|(_, value)| value.as_str());
-    headers.chain([row.target.as_str(), body])
-}
-
-/// Returns the names of the captured values that a text has fields for.
-fn user_fields(text: &str) -> impl Iterator<Item = &str> {
-    text.split(USER_FIELD).skip(1).filter_map(|rest| Some(rest.split_once("}}")?.0))
+    Ok(named)
 }
 
 #[cfg(test)]
@@ -520,6 +507,38 @@ url = "/"
         };
         check_error(&text(""), 13, "some users lack it; add when = \"x\"");
         assert!(ScenarioFile::parse(&text("when = \"x\"")).is_ok());
+    }
+
+    #[test]
+    fn messages_are_turns_of_a_conversation() {
+        let turn = "url = \"/c\"\nmethod = \"POST\"\njson = { messages = \"{{history}}\" }\n\
+                    message = \"Hi\"\n";
+        let answer = "capture = { history = \"stream:json:/d\", id = \"header:id\" }\n";
+        let text = with_step(&format!("{turn}{answer}think = \"1s\"\nrepeat = 3"));
+        let ScenarioFile { rows, scenarios, .. } = ScenarioFile::parse(&text).expect("a file");
+        let names: Vec<_> = rows.iter().map(|row| row.name.as_deref()).collect();
+        assert_eq!(names, [Some("a 1"), Some("a 2"), Some("a 3")]);
+        let body = RowBody::Bytes(br#"{"messages":"{{history}}"}"#.to_vec());
+        let message = r#"{"role":"user","content":"Hi"}"#;
+        assert!(rows.iter().all(|row| row.body.as_ref() == Some(&body)));
+        assert!(rows.iter().all(|row| row.message.as_deref() == Some(message)));
+        let steps = &scenarios.all[0].steps;
+        let turns: Vec<_> =
+            steps.iter().map(|step| (step.row, step.repeat, step.visits_before)).collect();
+        assert_eq!(turns, [(0, 1, 0), (1, 1, 1), (2, 1, 2)]);
+        assert!(steps.iter().all(|step| step.answer.is_some() && step.captures.len() == 1));
+        assert_eq!(scenarios.values, ["id"]);
+        let check = |lines: &str, line: u64, part: &str| check_error(&with_step(lines), line, part);
+        check(&format!("url = \"/c\"\n{answer}"), 7, "give the step a `message`");
+        check(&format!("{turn}repeat = 2"), 10, "no answer to the message of \"a\"");
+        check(&format!("{turn}{answer}repeat = 101"), 11, "from 1 to 100");
+        check(&format!("{turn}{answer}repeat = 2\nwhen = \"id\""), 12, "which no step before");
+        check(&format!("{turn}{answer}repeat = 2\nchance = 0.5"), 11, "drop `chance` and `when`");
+        check("url = \"/\"\nmessage = 3", 7, "`message` must be a text");
+        let again = format!("{turn}[[scenario.step]]\nname = \"b\"\n{turn}");
+        check(&again, 10, "no answer to the message of \"a\"");
+        let setup = "[[setup]]\nname = \"x\"\nurl = \"/{{session}}\"\n";
+        check_error(&format!("{setup}{text}"), 1, "{{session}} is of a user");
     }
 
     #[test]

@@ -3,7 +3,10 @@
 use weir_http::Interest;
 
 use crate::scenario::draws::{Decision, UserDraws, share};
-use crate::scenario::{CaptureRule, StepTurn, ThinkTime};
+use crate::scenario::{CaptureRule, StepTurn, ThinkTime, ValueSource};
+
+/// Greatest number of different captured values.
+pub(super) const VALUES_MAX: usize = 64;
 
 /// The scenarios of a run.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +15,9 @@ pub struct Scenarios {
     pub all: Vec<Scenario>,
     /// Names of the values that steps capture, in the order of their numbers.
     pub values: Vec<String>,
+    /// True if each is a session of a list: they count as one scenario, whose steps are their
+    /// turns.
+    pub are_sessions: bool,
 }
 
 /// The steps of one kind of user.
@@ -36,12 +42,18 @@ pub struct ScenarioStep {
     pub think: ThinkTime,
     /// Times that it is taken one after the other, at least 1.
     pub repeat: u16,
+    /// Visits of the step as it is written that come before: repeated turns of a conversation are
+    /// steps of their own.
+    pub visits_before: u16,
     /// Share of the users who take it, above 0 and at most 1.
     pub chance: f64,
     /// Condition of taking it; `None` if there is none.
     pub when: Option<StepCondition>,
     /// Values that are kept of its response.
     pub captures: Vec<CaptureRule>,
+    /// Place of the model's answer in its response, which the conversation keeps; `None` if it
+    /// keeps none.
+    pub answer: Option<ValueSource>,
 }
 
 /// A condition on a captured value.
@@ -59,10 +71,38 @@ impl Scenarios {
         self.all.iter().flat_map(|scenario| &scenario.steps)
     }
 
+    /// Returns the number of scenarios that they count as.
+    pub fn counted(&self) -> usize {
+        if self.are_sessions { 1 } else { self.all.len() }
+    }
+
+    /// Returns the index of the one that a scenario counts as.
+    pub fn counted_as(&self, scenario: u16) -> u16 {
+        if self.are_sessions { 0 } else { scenario }
+    }
+
+    /// Returns the number of steps that are counted, of all scenarios.
+    pub fn places(&self) -> usize {
+        match self.are_sessions {
+            true => self.all.iter().map(|session| session.steps.len()).max().unwrap_or_default(),
+            false => self.steps().count(),
+        }
+    }
+
+    /// Returns the index of the step that a scenario's step counts as.
+    pub fn place_of(&self, scenario: u16, step: u16) -> usize {
+        match self.are_sessions {
+            true => step.into(),
+            false => self.all[usize::from(scenario)].steps[usize::from(step)].row.into(),
+        }
+    }
+
     /// Returns the part of each response that captures and cookies need.
     pub fn interest(&self) -> Interest {
-        let mut captures = self.steps().flat_map(|step| &step.captures);
-        match captures.any(|capture| capture.source.reads_body()) {
+        let captures = self.steps().flat_map(|step| &step.captures);
+        let answers = self.steps().filter_map(|step| step.answer.as_ref());
+        let mut sources = captures.map(|capture| &capture.source).chain(answers);
+        match sources.any(ValueSource::reads_body) {
             true => Interest::Body,
             false => Interest::Head,
         }

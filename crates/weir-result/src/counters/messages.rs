@@ -32,6 +32,9 @@ merged! {
         /// Tokens by the server's count, which arrived in the window; absent if there are none.
         #[serde(default, skip_serializing_if = "is_default")]
         pub tokens: u64 => rules::sum,
+        /// Tokens of the `ok` requests with the server's count; absent if there are none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub totals: Option<Box<TokenTotals>> => rules::merge,
         /// Time per token of the `ok` requests, per message without the server's count; absent if
         /// there are none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,10 +129,63 @@ merged! {
         pub received: u64 => rules::sum,
         /// Tokens of each `ok` slot with a count; the unit is 1, not ns.
         pub per_response: Histogram => rules::merge,
-        /// Of these tokens: those of the reasoning.
-        pub reasoning: u64 => rules::sum,
-        /// Tokens of the requests of `ok` slots that the server had in a cache.
+        /// Time to the first message of `ok` slots whose prompt the server has counted, by its
+        /// [length](PromptLength).
+        pub first_by_prompt: Vec<Histogram> => rules::by_position,
+    }
+}
+
+merged! {
+    /// Tokens of requests and of their responses, by the server's count.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub struct TokenTotals {
+        /// `ok` requests with a count of the tokens of their response.
+        pub responses: u64 => rules::sum,
+        /// Tokens of these requests; 0 if the server does not state them.
+        pub input: u64 => rules::sum,
+        /// Of `input`: those that the server had in a cache.
         pub cached: u64 => rules::sum,
+        /// Tokens of the responses.
+        pub output: u64 => rules::sum,
+        /// Of `output`: those of the reasoning.
+        pub reasoning: u64 => rules::sum,
+    }
+}
+
+impl TokenTotals {
+    /// Adds those of other requests.
+    pub fn add(&mut self, other: &TokenTotals) {
+        self.merge(other);
+    }
+}
+
+/// A class of prompts by their number of tokens: 0, 1, 2 and 3, 4 to 7, and so on, each up to twice
+/// the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PromptLength(u8);
+
+impl PromptLength {
+    /// Classes, the last of which has all above 2^30 tokens.
+    pub const CLASSES: usize = 32;
+
+    /// Returns the class of a prompt.
+    pub fn of(tokens: u32) -> PromptLength {
+        let bits = u32::BITS - tokens.leading_zeros();
+        PromptLength(bits.min(PromptLength::CLASSES as u32 - 1) as u8)
+    }
+
+    /// Returns its place among the classes.
+    pub fn index(self) -> usize {
+        self.0.into()
+    }
+
+    /// Returns the least and the greatest number of tokens of the class with this place.
+    pub fn limits(index: usize) -> [u64; 2] {
+        match index {
+            0 => [0, 0],
+            _ => [1 << (index - 1), (1 << index) - 1],
+        }
     }
 }
 

@@ -269,6 +269,13 @@ fn check_messages(measurements: &Measurements) -> Result<(), BrokenInvariant> {
     ] {
         at_most(what, times.count(), ok)?;
     }
+    let totals = all.totals.as_deref().copied().unwrap_or_default();
+    let counted = messages.tokens.per_response.count();
+    equal("responses with tokens and counts of tokens", totals.responses, counted)?;
+    at_most("tokens of the reasoning and of responses", totals.reasoning, totals.output)?;
+    for times in &messages.tokens.first_by_prompt {
+        at_most("first messages by length of the prompt and ok requests", times.count(), ok)?;
+    }
     let shares = || measurements.slices.iter().filter_map(|slice| slice.messages.as_ref());
     let sum = |of: fn(&MessageShare) -> &Histogram| total(shares().map(|it| &of(it).exact().count));
     equal("first messages over slices and in all", sum(|share| &share.first), with)?;

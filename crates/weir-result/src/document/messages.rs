@@ -10,8 +10,8 @@ use super::rates::per_second;
 use super::scope_span::ScopeSpan;
 use crate::absent::is_default;
 use crate::counters::{
-    ByOutcome, GapDoubts, GoodputDoubts, MessageCounts, MessageShare, ResultCounts, Slice,
-    StampedMessages, TokenCounts,
+    ByOutcome, GapDoubts, GoodputDoubts, MessageCounts, MessageShare, PromptLength, ResultCounts,
+    Slice, StampedMessages, TokenCounts, TokenTotals,
 };
 use crate::measurements::Measurements;
 use crate::plan::Plan;
@@ -71,13 +71,22 @@ pub struct TokensSection {
     pub interval: Option<RateInterval>,
     /// Tokens of each `ok` request with a count.
     pub per_response: CountSummary,
-    /// Of the tokens of these requests: those of the reasoning; absent if there are none.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub reasoning: u64,
-    /// Tokens of the `ok` requests themselves that the server had in a cache; absent if there are
-    /// none.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub cached: u64,
+    /// Time to the first message by the length of the prompt, of `ok` requests whose prompt the
+    /// server has counted; absent if it has counted none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first_by_prompt: Vec<FirstByPrompt>,
+}
+
+/// Time to the first message of the requests whose prompts are alike long.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FirstByPrompt {
+    /// Least number of tokens of these prompts: a power of 2, or 0.
+    pub least: u64,
+    /// Greatest number of tokens.
+    pub greatest: u64,
+    /// Time from the planned send to the first message.
+    pub first: Metric,
 }
 
 /// Responses that met the conditions of the goodput.
@@ -186,6 +195,13 @@ pub struct ScopeMessages {
     /// Tokens by the server's count, which arrived in this time; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tokens: u64,
+    /// Tokens of the `ok` requests with the server's count; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub totals: Option<TokenTotals>,
+    /// Time per token of the `ok` requests, per message without the server's count; absent if there
+    /// are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_token: Option<Metric>,
     /// Marks of the end of a stream; absent if there are none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub end_marks: u64,
@@ -302,6 +318,7 @@ impl MessagesSection {
         let alone = |metric: &Metric| metric.alone("messages.mean_gap");
         let mean_gap = self.mean_gap.as_ref().map(alone).transpose()?;
         let stamped = self.stamps.as_ref().map(MessageStamps::to_stamped).transpose()?;
+        let tokens = self.tokens.as_ref().map(TokensSection::to_counts).transpose()?;
         Ok(MessageCounts {
             measured: self.measured,
             others: self.others,
@@ -312,7 +329,7 @@ impl MessagesSection {
             per_response: self.per_response.histogram.clone(),
             bytes_per_response: self.bytes_per_response.histogram.clone(),
             stamped: stamped.unwrap_or_default(),
-            tokens: self.tokens.as_ref().map(TokensSection::to_counts).unwrap_or_default(),
+            tokens: tokens.unwrap_or_default(),
         })
     }
 }
@@ -329,18 +346,39 @@ impl TokensSection {
             per_second: per_second(counts.received, window_ns),
             interval: interval(),
             per_response: CountSummary::of(&counts.per_response),
-            reasoning: counts.reasoning,
-            cached: counts.cached,
+            first_by_prompt: FirstByPrompt::all(&counts.first_by_prompt),
         })
     }
 
-    fn to_counts(&self) -> TokenCounts {
-        TokenCounts {
+    fn to_counts(&self) -> Result<TokenCounts, String> {
+        Ok(TokenCounts {
             received: self.received,
             per_response: self.per_response.histogram.clone(),
-            reasoning: self.reasoning,
-            cached: self.cached,
+            first_by_prompt: FirstByPrompt::to_counts(&self.first_by_prompt)?,
+        })
+    }
+}
+
+impl FirstByPrompt {
+    /// Returns those of the lengths that there were, in ascending order.
+    fn all(times: &[Histogram]) -> Vec<FirstByPrompt> {
+        let there = times.iter().enumerate().filter(|(_, times)| !times.is_empty());
+        let of = |(index, times): (usize, &Histogram)| {
+            let [least, greatest] = PromptLength::limits(index);
+            FirstByPrompt { least, greatest, first: Metric::of_one(times) }
+        };
+        there.map(of).collect()
+    }
+
+    fn to_counts(all: &[FirstByPrompt]) -> Result<Vec<Histogram>, String> {
+        let mut counts: Vec<Histogram> = Vec::new();
+        for FirstByPrompt { least, first, .. } in all {
+            let length = PromptLength::of(u32::try_from(*least).unwrap_or(u32::MAX));
+            let times = first.alone("messages.tokens.first_by_prompt")?;
+            counts.resize_with(counts.len().max(length.index() + 1), Histogram::new);
+            counts[length.index()].add(&times);
         }
+        Ok(counts)
     }
 }
 
@@ -408,6 +446,8 @@ impl ScopeMessages {
             good: share.good,
             good_due: share.good_due,
             tokens: share.tokens,
+            totals: share.totals.as_deref().copied(),
+            per_token: share.per_token.as_deref().map(Metric::of_one),
             end_marks: share.end_marks,
             unmarked: share.unmarked,
             unended: if share.end_marks > 0 { share.unmarked } else { 0 },
@@ -417,6 +457,7 @@ impl ScopeMessages {
     }
 
     pub(super) fn to_share(&self) -> MessageShare {
+        let per_token = self.per_token.as_ref().map(|times| Box::new(times.times.ok.clone()));
         MessageShare {
             first: self.first.times.ok.clone(),
             without: self.first.times.censored.clone(),
@@ -426,11 +467,12 @@ impl ScopeMessages {
             good: self.good,
             good_due: self.good_due,
             tokens: self.tokens,
+            totals: self.totals.map(Box::new),
+            per_token,
             end_marks: self.end_marks,
             unmarked: self.unmarked,
             open: self.open,
             doubts: self.doubts.clone(),
-            ..MessageShare::default()
         }
     }
 }

@@ -12,8 +12,8 @@ use super::users::{ScenarioPlan, UsersPlan};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListPlan {
-    /// Format of the list: `urls`, `jsonl`, `vegeta-http`, `vegeta-json`, `curl` or `har`; of a
-    /// replayed log, its format.
+    /// Format of the list: `urls`, `jsonl`, `vegeta-http`, `vegeta-json`, `curl`, `har` or
+    /// `scenario`; of a replayed log, its format.
     pub format: String,
     /// SHA-256 of its text, in hexadecimal.
     pub sha256: String,
@@ -34,8 +34,8 @@ pub struct ListPlan {
     /// Templates of the requests; absent if no request has a field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub templates: Option<TemplatePlan>,
-    /// Users who send the requests as steps; absent if each slot has one of them. The last `names`
-    /// are those of their scenarios then.
+    /// Users who send the requests, as steps of scenarios or as turns of sessions; absent if each
+    /// slot has one of them. The last `names` are those of the scenarios then, or of all sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users: Option<UsersPlan>,
     /// Redirects that each request follows at most; absent if they follow none. The names of the
@@ -49,6 +49,9 @@ pub struct ListPlan {
 }
 
 impl ListPlan {
+    /// Format of a file of scenarios. Users of other formats have the sessions of a list.
+    pub const SCENARIOS: &str = "scenario";
+
     /// Returns the scenarios; none if each slot has one request.
     pub fn scenarios(&self) -> &[ScenarioPlan] {
         self.users.as_ref().map_or(&[], |users| &users.scenarios)

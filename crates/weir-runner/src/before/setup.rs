@@ -131,7 +131,7 @@ impl SetupClient {
         let PreparedSetup { origin, seed, row, .. } = &*self.setup;
         let now_ns = sys::realtime_ns();
         let rendered = |values: &[Option<Box<[u8]>>], cookies: &[u8]| {
-            let texts = UserTexts { captured: values, cookies };
+            let texts = UserTexts { captured: values, cookies, ..UserTexts::default() };
             let mut bytes = Vec::new();
             let values = Values { seed: *seed, index: 0, row, user: Some(&texts) };
             request.template.render(values, &mut bytes);

@@ -65,7 +65,7 @@ pub(crate) struct List {
     long: Option<UnpreparedRows>,
     /// Times of the requests, if it is a log.
     replay: Option<Replay>,
-    /// Scenarios, whose steps the rows are.
+    /// Scenarios, whose steps the rows are, or sessions, whose turns they are.
     scenarios: Option<Scenarios>,
     /// Requests before the load of scenarios.
     setup: Setup,
@@ -126,6 +126,11 @@ impl List {
             return Err(self.at(first, &error));
         }
         Ok(&first.target)
+    }
+
+    /// True if users send the requests, as steps of scenarios or as turns of sessions.
+    pub(crate) fn has_users(&self) -> bool {
+        self.scenarios.is_some()
     }
 
     /// Returns the error of a row.
@@ -249,7 +254,7 @@ impl List {
     /// Returns the name of the format.
     fn format_name(&self) -> &str {
         match (&self.replay, self.format) {
-            _ if self.scenarios.is_some() => "scenario",
+            _ if self.spec.has_scenarios() => ListPlan::SCENARIOS,
             (Some(replay), _) => &replay.plan.format,
             (None, format) => format.map_or("", ListFormat::name),
         }
@@ -262,7 +267,7 @@ impl List {
     fn sequence(&self, spec: &RunSpec, weights: &[u32]) -> Result<(Sequence, ListOrder)> {
         let own = self.spec.order;
         if let Some(scenarios) = &self.scenarios {
-            return Ok((users::sequence(scenarios)?, own));
+            return Ok((users::sequence(scenarios, order(own))?, own));
         }
         if let Some(replay) = &self.replay {
             return Ok((Sequence::listed(replay.rows.clone()), own));
@@ -369,7 +374,8 @@ impl List {
             );
         }
         let has_column = |request: &ListedRequest| {
-            request.template.as_ref().is_some_and(|template| template.has_column())
+            let templates = request.template.iter().chain(&request.message);
+            templates.into_iter().any(|template| template.has_column())
         };
         match &common.templates.table {
             Some(TableRows { table, .. }) if !requests.iter().any(has_column) => bail!(
@@ -404,8 +410,8 @@ impl PreparedRows {
             let method = row.method;
             self.first = Some(FirstRow { method, request: row.request.clone(), index, is_alone });
         }
-        let RowRequest { request, template, encoder, .. } = row;
-        self.requests.push(ListedRequest { request, name, template, encoder });
+        let RowRequest { request, template, encoder, message, .. } = row;
+        self.requests.push(ListedRequest { request, name, template, encoder, message });
         self.secrets.extend(row.secrets);
         self.weights.push(weight);
         self.inputs.extend(row.inputs);

@@ -84,9 +84,9 @@ fn load_of(spec: &RunSpec, list: Option<&PreparedList>) -> Load {
         };
     }
     match list.map(|list| &list.plan) {
-        Some(ListPlan { order: ListOrder::Once, rows, .. }) => Load {
+        Some(ListPlan { order: ListOrder::Once, turns, .. }) => Load {
             // The rows of a stream are counted while they are read.
-            requests: Some(*rows).filter(|rows| *rows > 0),
+            requests: Some(*turns).filter(|turns| *turns > 0),
             duration_ns: None,
             warmup: Warmup::default(),
             ..load

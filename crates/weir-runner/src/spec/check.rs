@@ -35,7 +35,9 @@ impl RunSpec {
         check_numbers(spec)?;
         check_grpc(spec)?;
         check_replay(spec)?;
-        check_users(spec)?;
+        if spec.list.as_ref().is_some_and(ListSpec::has_scenarios) {
+            spec.check_users()?;
+        }
         check_redirects(spec)?;
         spec.check_whole_load()
     }
@@ -47,6 +49,14 @@ impl RunSpec {
     /// When one choice excludes another; the message has the remedy.
     pub fn check_load(&self) -> Result<(), Error> {
         Ok(self.check_whole_load()?)
+    }
+
+    /// Checks that its other choices fit users, with scenarios or with the sessions of a list.
+    ///
+    /// # Errors
+    /// When one does not; the message has the reason.
+    pub(crate) fn check_users(&self) -> Result<()> {
+        check_users(self)
     }
 
     fn check_whole_load(&self) -> Result<()> {
@@ -203,24 +213,23 @@ fn check_redirects(spec: &RunSpec) -> Result<()> {
     bail!("{REDIRECTS} {problem}");
 }
 
-/// Checks that the other choices of a run fit users with scenarios.
+/// Checks that the other choices of a run fit users, with scenarios or with the sessions of a list.
 ///
 /// # Errors
 /// When one does not; the message has the reason.
 fn check_users(spec: &RunSpec) -> Result<()> {
-    if !spec.list.as_ref().is_some_and(ListSpec::has_users) {
-        return Ok(());
-    }
+    let has_scenarios = spec.list.as_ref().is_some_and(ListSpec::has_scenarios);
+    let setting = if has_scenarios { SCENARIO } else { LIST };
     let has_streams = spec.http.streams.is_some_and(|streams| streams > 1);
     let problem = match &spec.request.body {
         _ if spec.compat.is_some() => "cannot be used in a run of wrk or wrk2".to_owned(),
         _ if spec.grpc.is_some() => format!("sends no calls of gRPC: drop {GRPC}"),
         _ if spec.script.is_some() => format!("has the requests: drop {SCRIPT}"),
         _ if spec.replay.is_some() => format!("has the requests: drop {REPLAY}"),
-        _ if spec.request.method.is_some() => {
+        _ if has_scenarios && spec.request.method.is_some() => {
             format!("has the methods of its steps: drop {METHOD}")
         }
-        Some(_) => format!("has the bodies of its steps: drop {BODY}"),
+        Some(_) if has_scenarios => format!("has the bodies of its steps: drop {BODY}"),
         _ if spec.load.pipeline > 1 => {
             format!("has users with one request at a time: drop {PIPELINE}")
         }
@@ -229,7 +238,7 @@ fn check_users(spec: &RunSpec) -> Result<()> {
         }
         _ => return Ok(()),
     };
-    bail!("{SCENARIO} {problem}");
+    bail!("{setting} {problem}");
 }
 
 /// Checks connections that grow, and a limit of requests in flight.

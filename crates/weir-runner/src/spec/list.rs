@@ -29,8 +29,8 @@ pub struct ListSpec {
 }
 
 impl ListSpec {
-    /// True if users send the requests as steps of scenarios.
-    pub(crate) fn has_users(&self) -> bool {
+    /// True if the requests are the steps of scenarios.
+    pub(crate) fn has_scenarios(&self) -> bool {
         matches!(self.source, ListSource::Scenario(_))
     }
 }

@@ -20,6 +20,7 @@ mod comparing;
 mod compat;
 mod compat_habits;
 mod connections;
+mod conversations;
 mod corpus;
 mod credentials;
 mod debug;

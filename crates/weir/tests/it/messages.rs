@@ -245,7 +245,7 @@ const DONE: &str = "data: [DONE]\n\n";
 
 #[test]
 fn tokens_are_what_the_server_counts() {
-    let usage = r#"{"choices": [], "usage": {"completion_tokens": 40,
+    let usage = r#"{"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 40,
         "prompt_tokens_details": {"cached_tokens": 7},
         "completion_tokens_details": {"reasoning_tokens": 9}}}"#;
     let last = format!("data: {}\n\n{DONE}", usage.replace('\n', " "));
@@ -258,7 +258,11 @@ fn tokens_are_what_the_server_counts() {
         "{ran}"
     );
     let tokens = section.tokens.as_ref().expect("the server counts");
-    assert_eq!((tokens.received, tokens.reasoning, tokens.cached), (800, 180, 140), "{ran}");
+    let all = of_run(&ran.document).totals.expect("counts");
+    assert_eq!((tokens.received, all.reasoning, all.cached), (800, 180, 140), "{ran}");
+    assert_eq!((all.responses, all.output, all.input), (20, 800, 180), "{ran}");
+    let [first] = &tokens.first_by_prompt[..] else { panic!("prompts of 9 tokens: {ran}") };
+    assert_eq!((first.least, first.greatest, first.first.ok.count), (8, 15, 20), "{ran}");
     assert_eq!((tokens.per_response.min, tokens.per_response.max), (Some(40), Some(40)), "{ran}");
     let latency = &ran.document.latency;
     assert_eq!(latency.time_per_token.as_ref().map(|times| times.ok.count), Some(20), "{ran}");

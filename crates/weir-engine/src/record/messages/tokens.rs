@@ -3,7 +3,7 @@
 
 use weir_http::{MessageKind, TokenUsage};
 use weir_io::Nanos;
-use weir_result::{Histogram, Measurements, Tally, TokenCounts};
+use weir_result::{Histogram, Measurements, PromptLength, Tally, TokenCounts};
 
 use super::timed_message::TimedMessage;
 use crate::exchange::{Exchange, MessageProgress, SlotPhase};
@@ -18,9 +18,9 @@ pub(super) struct TokenRecorder {
     /// True if messages of the reasoning are told apart from those of the answer.
     tells_reasoning: bool,
     received: u64,
-    reasoning: u64,
-    cached: u64,
     per_response: Tally,
+    /// Times to the first message, by the length of the prompt.
+    first_by_prompt: Vec<Tally>,
     time_per_token: Tally,
     first_reasoning: Tally,
     first_answer: Tally,
@@ -46,9 +46,8 @@ impl TokenRecorder {
             progress: vec![TokenProgress::default(); exchanges],
             tells_reasoning,
             received: 0,
-            reasoning: 0,
-            cached: 0,
             per_response: Tally::new(),
+            first_by_prompt: Vec::new(),
             time_per_token: Tally::new(),
             first_reasoning: Tally::new(),
             first_answer: Tally::new(),
@@ -72,7 +71,8 @@ impl TokenRecorder {
             _ => {}
         }
         let before = progress.usage.output.unwrap_or(0);
-        let TokenUsage { output, reasoning, cached } = &mut progress.usage;
+        let TokenUsage { input, output, reasoning, cached } = &mut progress.usage;
+        *input = message.usage.input.max(*input);
         *output = message.usage.output.max(*output);
         *reasoning = message.usage.reasoning.max(*reasoning);
         *cached = message.usage.cached.max(*cached);
@@ -86,6 +86,7 @@ impl TokenRecorder {
     /// Records the tokens of a measured response that is `ok`.
     pub(super) fn record_ok(
         &mut self,
+        shares: &mut SlotShares<'_>,
         index: usize,
         exchange: &Exchange,
         messages: &MessageProgress,
@@ -99,11 +100,22 @@ impl TokenRecorder {
                 at.iter().for_each(|at| times.record(at.since(exchange.intended_at)));
             }
         }
+        if let (Some(input), 1..) = (usage.input, messages.count) {
+            let length = PromptLength::of(input);
+            let times = &mut self.first_by_prompt;
+            times.resize_with(times.len().max(length.index() + 1), Tally::new);
+            times[length.index()].record(messages.first.read_at.since(exchange.intended_at));
+        }
         let (Some(output), Some(sent)) = (usage.output, self.sent(index)) else { return };
-        let reasoning = usage.reasoning.unwrap_or(0).min(output);
         self.per_response.record(output.into());
-        self.reasoning += u64::from(reasoning);
-        self.cached += u64::from(usage.cached.unwrap_or(0));
+        shares.of_slot(exchange, |share| {
+            let totals = &mut share.totals;
+            totals.responses += 1;
+            totals.input += u64::from(usage.input.unwrap_or(0));
+            totals.cached += u64::from(usage.cached.unwrap_or(0));
+            totals.output += u64::from(output);
+            totals.reasoning += u64::from(usage.reasoning.unwrap_or(0).min(output));
+        });
         if let (2.., Some(gaps @ 1..)) = (messages.count, sent.checked_sub(1)) {
             let span_ns = messages.span_ns();
             self.time_per_token.record(span_ns / u64::from(gaps));
@@ -128,8 +140,7 @@ impl TokenRecorder {
         TokenCounts {
             received: self.received,
             per_response: Histogram::from(&self.per_response),
-            reasoning: self.reasoning,
-            cached: self.cached,
+            first_by_prompt: self.first_by_prompt.iter().map(Histogram::from).collect(),
         }
     }
 

@@ -37,6 +37,7 @@ struct LastPlaces {
 pub(super) fn find(steps: &mut [RecordedStep]) {
     let mut finder = CaptureFinder {
         known: HashMap::new(),
+        short: HashMap::new(),
         own: HashSet::new(),
         names: steps.iter().flat_map(|step| &step.captures).map(|it| it.name.clone()).collect(),
     };
@@ -51,6 +52,8 @@ pub(super) fn find(steps: &mut [RecordedStep]) {
 struct CaptureFinder {
     /// Places of values in responses so far.
     known: HashMap<String, LastPlaces>,
+    /// Steps and places of values in responses so far that are too short to be certain.
+    short: HashMap<String, (usize, FoundValue)>,
     /// Values that a request sent before a response had them: the user's own.
     own: HashSet<String>,
     /// Names of captures.
@@ -62,6 +65,10 @@ impl CaptureFinder {
     fn replace(&mut self, step: &mut RecordedStep, before: &mut [RecordedStep]) {
         let mut remarks = Vec::new();
         step.replace_values(&mut |sent| self.replacement(sent, before, &mut remarks));
+        for (name, text) in step.numbers() {
+            let sent = SentValue { place: ValuePlace::Json, name: &name, text: &text };
+            remarks.extend(self.remark_on_short(sent, before));
+        }
         step.remarks.extend(remarks);
     }
 
@@ -104,10 +111,30 @@ impl CaptureFinder {
                 }
             };
         }
+        remarks.extend(self.remark_on_short(sent, before));
         if found::is_distinct(sent.text) {
             self.own.insert(sent.text.to_owned());
         }
         None
+    }
+
+    /// Returns a remark if a short value may come from an earlier response.
+    fn remark_on_short(&mut self, sent: SentValue<'_>, before: &[RecordedStep]) -> Option<String> {
+        if !found::is_short(sent.text) || self.own.contains(sent.text) {
+            return None;
+        }
+        let Some((step, FoundValue { name, source, .. })) = self.short.get(sent.text) else {
+            self.own.insert(sent.text.to_owned());
+            return None;
+        };
+        Some(format!(
+            "the value of {}, {}, may come from step {:?}; it was not captured, because it is \
+             short: if it does, give that step capture = {{ {name} = '{source}' }}, and write \
+             {{{{user.{name}}}}} here",
+            sent.shown(),
+            sent.text,
+            before.get(*step)?.name
+        ))
     }
 
     /// Adds the values of a step's response.
@@ -119,6 +146,9 @@ impl CaptureFinder {
         }
         for (text, places) in values {
             self.known.insert(text, LastPlaces { step: index, places, name: None });
+        }
+        for value in found::short_values(response) {
+            self.short.insert(value.text.clone(), (index, value));
         }
     }
 }
@@ -252,7 +282,22 @@ mod tests {
             assert_eq!((captures(&steps[0]), steps[1].target.as_str()), (vec![], target));
             assert!(steps[1].remarks[0].contains(reason), "{:?}", steps[1].remarks);
         }
-        // Values of the user, which the server sends back, and short ones are no captures.
+        // Short values may be captures.
+        let json = StepBody::Json(r#"{"cart": 822208, "n": 1}"#.to_owned());
+        let mut steps = [
+            step("a", "/", r#"{"id": 822208, "n": 1, "key": "ab12"}"#),
+            RecordedStep { body: json, ..step("b", "/k/ab12", "") },
+        ];
+        find(&mut steps);
+        let [of_path, of_body] = &steps[1].remarks[..] else { panic!("{:?}", steps[1].remarks) };
+        assert!(
+            of_path.contains("ab12, may come from step \"a\"") && captures(&steps[0]).is_empty()
+        );
+        assert!(
+            of_body.contains("capture = { id = 'json:/id' }, and write {{user.id}}"),
+            "{of_body}"
+        );
+        // Values of the user, which the server sends back, are none.
         for (body, target) in
             [(r#"{"a": "abc-1234567"}"#, "/?x=abc-1234567"), (r#"{"a": "short-1"}"#, "/?x=short-1")]
         {

@@ -37,6 +37,9 @@ const COMMON_HEADERS: [&str; 22] = [
 /// Least length of a value that is looked for, in bytes.
 const VALUE_MIN_BYTES: usize = 8;
 
+/// Least length of a value that may be one.
+const SHORT_MIN_BYTES: usize = 4;
+
 /// A value of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FoundValue {
@@ -55,6 +58,28 @@ pub(super) fn is_distinct(text: &str) -> bool {
     let digits = has(|c| c.is_numeric());
     let others = has(|c| !c.is_alphanumeric());
     text.len() >= VALUE_MIN_BYTES && letters + digits + others >= 2
+}
+
+/// True if a value is too short or too plain to be recognised, and may be an id.
+pub(super) fn is_short(text: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    !is_distinct(text)
+        && text.len() >= SHORT_MIN_BYTES
+        && text.contains(|c: char| c.is_ascii_digit())
+        && text.chars().all(is_word)
+}
+
+/// Returns the short values of a response of JSON.
+pub(super) fn short_values(response: &RecordedResponse) -> Vec<FoundValue> {
+    let Some(node) = JsonNode::parse(&response.body) else { return Vec::new() };
+    let strings = node.strings().into_iter().map(|it| [it.pointer, it.name, it.value]);
+    let values = strings.chain(node.numbers()).filter(|[.., text]| is_short(text));
+    let value = |[pointer, name, text]: [String; 3]| FoundValue {
+        name: value_name(&name),
+        source: format!("json:{pointer}"),
+        text,
+    };
+    values.map(value).collect()
 }
 
 /// Returns the distinct values of a response, each place once.
@@ -115,6 +140,8 @@ pub(super) fn is_captured(found: &FoundValue, response: &RecordedResponse) -> bo
             let last = response.cookies.iter().rfind(|(own, _)| own == name);
             last.map(|(_, value)| value.clone())
         }
+        // No recording is searched for pieces of a stream.
+        ValueSource::Stream(_) => None,
     };
     value.as_deref() == Some(&found.text)
 }

@@ -60,28 +60,45 @@ impl<'t> JsonNode<'t> {
     /// Returns its strings, in the order of the text.
     pub(super) fn strings(&self) -> Vec<JsonString> {
         let mut found = Vec::new();
-        self.add_strings("", "", &mut found);
+        self.visit_leaves("", "", &mut |pointer, name, leaf| {
+            let JsonNode::Text(place, value) = leaf else { return };
+            let [pointer, name] = [pointer, name].map(str::to_owned);
+            found.push(JsonString { pointer, name, place: place.clone(), value: value.clone() });
+        });
         found
     }
 
-    fn add_strings(&self, pointer: &str, name: &str, found: &mut Vec<JsonString>) {
+    /// Returns its numbers as they are written, each with its pointer and its name, in the order of
+    /// the text.
+    pub(super) fn numbers(&self) -> Vec<[String; 3]> {
+        let mut found = Vec::new();
+        self.visit_leaves("", "", &mut |pointer, name, leaf| match leaf {
+            JsonNode::Plain(text) if text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
+                found.push([pointer, name, text].map(str::to_owned));
+            }
+            _ => {}
+        });
+        found
+    }
+
+    /// Calls `visit` with the pointer, the name and the value of each value that has none below it.
+    fn visit_leaves(
+        &self,
+        pointer: &str,
+        name: &str,
+        visit: &mut dyn FnMut(&str, &str, &JsonNode<'t>),
+    ) {
         match self {
-            JsonNode::Plain(_) => {}
-            JsonNode::Text(place, value) => found.push(JsonString {
-                pointer: pointer.to_owned(),
-                name: name.to_owned(),
-                place: place.clone(),
-                value: value.clone(),
-            }),
+            JsonNode::Plain(_) | JsonNode::Text(..) => visit(pointer, name, self),
             JsonNode::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    item.add_strings(&format!("{pointer}/{index}"), name, found);
+                    item.visit_leaves(&format!("{pointer}/{index}"), name, visit);
                 }
             }
             JsonNode::Object(members) => {
                 for (name, node) in members {
                     let token = name.replace('~', "~0").replace('/', "~1");
-                    node.add_strings(&format!("{pointer}/{token}"), name, found);
+                    node.visit_leaves(&format!("{pointer}/{token}"), name, visit);
                 }
             }
         }

@@ -340,6 +340,13 @@ impl RecordedStep {
         }
     }
 
+    /// Returns the numbers in a body of JSON, each with its name.
+    pub(super) fn numbers(&self) -> Vec<(String, String)> {
+        let StepBody::Json(text) = &self.body else { return Vec::new() };
+        let numbers = JsonNode::parse(text).map(|node| node.numbers()).unwrap_or_default();
+        numbers.into_iter().map(|[_, name, text]| (name, text)).collect()
+    }
+
     /// Returns all texts that may have fields.
     pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let of_body: Vec<&mut String> = match &mut self.body {

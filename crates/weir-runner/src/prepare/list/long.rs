@@ -141,7 +141,13 @@ impl RowPreparer {
         let request = self.common.request(marked, &path)?;
         let name = self.names.known(row.name.as_deref(), &request.method, &request.path);
         let name = name.context("a long list has a name for all others")?;
-        Ok(ListedRequest { request: request.request, name, template: None, encoder: None })
+        Ok(ListedRequest {
+            request: request.request,
+            name,
+            template: None,
+            encoder: None,
+            message: None,
+        })
     }
 }
 

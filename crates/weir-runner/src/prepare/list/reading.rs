@@ -1,10 +1,10 @@
 //! Reading of lists: from files, from the command line, from logs, and from streams.
 
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 
-use anyhow::{Context, Result, anyhow};
-use weir_requests::list::{ListFormat, Row};
-use weir_requests::scenario::ScenarioFile;
+use anyhow::{Context, Result, anyhow, bail};
+use weir_requests::list::{ListFormat, Row, RowReader};
+use weir_requests::scenario::{ScenarioFile, Scenarios};
 use weir_result::ListOrder;
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{LIST, LIST_FORMAT, SCENARIO};
@@ -24,6 +24,9 @@ use crate::spec::{BodySpec, InputFile, ListSource, ListSpec, ReplaySpec, RunSpec
 
 /// Greatest number of rows that are prepared before the load.
 const ROWS_MAX: usize = 4_096;
+
+/// Greatest number of turns of sessions.
+const TURNS_MAX: usize = 65_536;
 
 impl List {
     /// Reads the list of a specification; a log and a single request with fields are one too.
@@ -74,7 +77,10 @@ impl List {
             }
             ListSource::Scenario(file) => List::of_scenarios(file)?,
         };
-        Ok(List { spec, ..list })
+        match spec.has_scenarios() {
+            true => Ok(List { spec, ..list }),
+            false => List { spec, ..list }.with_sessions(),
+        }
     }
 
     fn of_file(file: &InputFile, format: Option<ListFormat>) -> Result<List> {
@@ -91,11 +97,13 @@ impl List {
                 && index.rows() > ROWS_MAX as u64
             {
                 let rows = rows(&place, &mut reader, ROWS_MAX)?;
-                return Ok(List {
-                    format: Some(reader.format()),
-                    long: Some(UnpreparedRows::Indexed(file.path.clone(), index)),
-                    ..List::of_rows(rows, place, input)
-                });
+                if !has_turns(&rows) {
+                    return Ok(List {
+                        format: Some(reader.format()),
+                        long: Some(UnpreparedRows::Indexed(file.path.clone(), index)),
+                        ..List::of_rows(rows, place, input)
+                    });
+                }
             }
         }
         let bytes = file.read(LIST, WHOLE_MAX_BYTES)?;
@@ -105,9 +113,11 @@ impl List {
 
     fn of_bytes(place: String, bytes: &[u8], format: Option<ListFormat>) -> Result<List> {
         let mut reader = reader(&place, bytes, format)?;
-        let rows = rows(&place, &mut reader, ROWS_MAX + 1)?;
-        if let Some(row) = rows.get(ROWS_MAX) {
-            return Err(too_many(&place, row, reader.format()));
+        let mut rows = rows(&place, &mut reader, ROWS_MAX + 1)?;
+        match rows.get(ROWS_MAX) {
+            Some(_) if has_turns(&rows) => read_turns(&place, &mut reader, &mut rows)?,
+            Some(row) => return Err(too_many(&place, row, reader.format())),
+            None => {}
         }
         let format = Some(reader.format());
         Ok(List { rows, format, sha256: sha256(bytes), place, ..List::default() })
@@ -143,9 +153,11 @@ impl List {
         let input = StreamInput::open(&file.path, LIST)?;
         let facts = input.facts();
         let mut reader = reader(&place, input, format)?;
-        let rows = rows(&place, &mut reader, ROWS_MAX + 1)?;
+        let mut rows = rows(&place, &mut reader, ROWS_MAX + 1)?;
         let format = reader.format();
-        if let Some(row) = rows.get(ROWS_MAX) {
+        if has_turns(&rows) {
+            read_turns(&place, &mut reader, &mut rows)?;
+        } else if let Some(row) = rows.get(ROWS_MAX) {
             if format == ListFormat::Har {
                 return Err(too_many(&place, row, format));
             }
@@ -154,6 +166,16 @@ impl List {
             return Ok(List { rows, format: Some(format), place, long, ..List::default() });
         }
         Ok(List { format: Some(format), ..List::of_rows(rows, place, facts.input()) })
+    }
+
+    /// Returns the list, whose rows are the turns of sessions if they say so.
+    ///
+    /// # Errors
+    /// When a row is no turn of a session, as others are.
+    fn with_sessions(mut self) -> Result<List> {
+        let sessions = Scenarios::of_sessions(&mut self.rows);
+        let sessions = sessions.map_err(|error| rows::in_list(&self.place, &error))?;
+        Ok(List { scenarios: sessions, ..self })
     }
 
     /// Reads a file of scenarios.
@@ -166,6 +188,30 @@ impl List {
         let scenarios = Some(read.scenarios);
         let setup = read.setup;
         Ok(List { scenarios, setup, ..List::of_rows(read.rows, place, input) })
+    }
+}
+
+/// True if rows are the turns of sessions, which are all prepared before the load.
+fn has_turns(rows: &[Row]) -> bool {
+    rows.first().is_some_and(|row| row.turn.is_some())
+}
+
+/// Reads the rest of a list of sessions.
+///
+/// # Errors
+/// When a row is none, or there are too many.
+fn read_turns<R: BufRead>(
+    place: &str,
+    reader: &mut RowReader<R>,
+    read: &mut Vec<Row>,
+) -> Result<()> {
+    read.extend(rows(place, reader, TURNS_MAX + 1 - read.len())?);
+    match read.get(TURNS_MAX) {
+        None => Ok(()),
+        Some(row) => {
+            let row = rows::at(place, row.position);
+            bail!("{row}: these are more than {TURNS_MAX} turns of sessions; shorten the list")
+        }
     }
 }
 

@@ -7,8 +7,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_engine::BodyEncoder;
 use weir_http::Prepared;
 use weir_requests::list::{
-    FormPart, PartContent, Row, RowBody, TableRows, Template, TextForm, Values, multipart_body,
+    FormPart, History, PartContent, Row, RowBody, TableRows, Template, TextForm, UserTexts, Values,
+    multipart_body,
 };
+use weir_requests::scenario::UserDraws;
 use weir_result::document::{Input, InputRole};
 use weir_text::setting::{ALLOW_LOCAL, GRPC, HTTP, ROWS, SKIP_OTHER_ORIGINS};
 
@@ -53,6 +55,8 @@ pub(super) struct MarkedRow {
     method: Option<String>,
     headers: Vec<(String, String)>,
     body: MarkedBody,
+    /// Template of the messages that it adds to a conversation.
+    message: Option<Arc<Template>>,
     /// Fields, and secrets of this machine.
     pub(super) marks: Marks,
 }
@@ -76,6 +80,8 @@ pub(super) struct RowRequest {
     pub(super) template: Option<Arc<Template>>,
     /// Encoder of the body that the template makes.
     pub(super) encoder: Option<BodyEncoder>,
+    /// Template of the messages that it adds to a conversation.
+    pub(super) message: Option<Arc<Template>>,
     /// Values that were read from this machine.
     pub(super) secrets: Vec<String>,
     /// Files that the body was read from.
@@ -120,7 +126,17 @@ impl Common {
             }
             Some(calls) => self.call_body(calls, row, &mut marks)?,
         };
-        Ok(MarkedRow { target, method: row.method.clone(), headers, body, marks })
+        let message =
+            row.message.as_ref().map(|text| self.message(text, &mut marks)).transpose()?;
+        Ok(MarkedRow { target, method: row.method.clone(), headers, body, message, marks })
+    }
+
+    /// Returns the template of the messages that a row adds to a conversation.
+    fn message(&self, text: &str, marks: &mut Marks) -> Result<Arc<Template>> {
+        let mut own = Marks::default();
+        let marked = self.templates.mark_row(text, TextForm::Message, &mut own)?;
+        marks.secrets.append(&mut own.secrets);
+        Ok(Arc::new(own.fields.template(marked.as_bytes())))
     }
 
     /// Returns the place of a row's URL.
@@ -155,7 +171,7 @@ impl Common {
     /// # Errors
     /// When it cannot be sent.
     pub(super) fn request(&self, row: MarkedRow, path: &str) -> Result<RowRequest> {
-        let MarkedRow { method, headers, body, marks, .. } = row;
+        let MarkedRow { method, headers, body, message, marks, .. } = row;
         let MarkedBody { content, encoder, inputs } = body;
         let body = content.as_deref();
         let method = method.as_ref().or(self.spec.request.method.as_ref());
@@ -176,18 +192,33 @@ impl Common {
             let secrets = marks.secrets;
             let template = None;
             let encoder = None;
-            return Ok(RowRequest { method, path, request, template, encoder, secrets, inputs });
+            return Ok(RowRequest {
+                method,
+                path,
+                request,
+                template,
+                encoder,
+                message,
+                secrets,
+                inputs,
+            });
         }
         let template = marks.fields.template(request.bytes());
+        if message.is_some() && !template.has_history() {
+            bail!(
+                "its message is sent nowhere: put {{{{history}}}} into its body, as in \
+                 {{\"messages\": {{{{history}}}}}}"
+            );
+        }
         let template = if has_users { template.with_cookies() } else { template };
         self.check_values(&template)?;
         if let Some(encoder) = &encoder {
             self.check_encoding(&template, encoder)?;
         }
-        let request = self.first(&template, encoder.as_ref())?;
+        let request = self.first(&template, message.as_deref(), encoder.as_ref())?;
         let template = Some(Arc::new(template));
         let secrets = marks.secrets;
-        Ok(RowRequest { method, path, request, template, encoder, secrets, inputs })
+        Ok(RowRequest { method, path, request, template, encoder, message, secrets, inputs })
     }
 
     /// Checks that a row is a message.
@@ -202,11 +233,22 @@ impl Common {
         }
     }
 
-    /// Returns the first request of a template: that of slot 0.
-    fn first(&self, template: &Template, encoder: Option<&BodyEncoder>) -> Result<Prepared> {
+    /// Returns the first request of a template: that of slot 0, or of the first user, whose
+    /// conversation begins with it.
+    fn first(
+        &self,
+        template: &Template,
+        message: Option<&Template>,
+        encoder: Option<&BodyEncoder>,
+    ) -> Result<Prepared> {
         let seed = self.spec.templates.seed;
         let row = self.templates.table.as_ref().map_or(&[][..], |rows| rows.row(seed, 0, 0));
-        let first = rendered(template, Values { seed, row, ..Values::default() })?;
+        let values = Values { seed, row, ..Values::default() };
+        let mut history = History::default();
+        message.iter().for_each(|message| message.render(values, history.turn_mut()));
+        let session = UserDraws { seed, user: 0 }.session();
+        let texts = UserTexts { history: Some(&history), session, ..UserTexts::default() };
+        let first = rendered(template, Values { user: Some(&texts), ..values })?;
         let Some(encoder) = encoder else { return Ok(first) };
         Ok(first.with_body(encode(encoder, &first)?)?)
     }
@@ -295,13 +337,14 @@ impl Common {
     /// Returns the body of a row, and the files that it was read from.
     fn body(&self, row: &Row, marks: &mut Marks) -> Result<(Option<Vec<u8>>, Vec<Input>)> {
         let (path, is_joined) = match &row.body {
-            None => return Ok((self.common_body(marks)?, Vec::new())),
+            None => return Ok((self.common_body(row, marks)?, Vec::new())),
             Some(RowBody::Bytes(bytes)) => {
                 let marked = match std::str::from_utf8(bytes) {
                     Ok(text) => {
                         // Lists have bodies as they are written.
                         let has_users = self.templates.captured.is_some();
-                        let form = if has_users { self.form_of_body(row) } else { TextForm::Plain };
+                        let form =
+                            if has_users { self.form_of_body(row, text) } else { TextForm::Plain };
                         self.templates.mark_row(text, form, marks)?.into_bytes()
                     }
                     Err(_) => bytes.clone(),
@@ -324,8 +367,8 @@ impl Common {
         Ok((Some(body), vec![input]))
     }
 
-    /// Returns the form of the text of a row's body, by its media type.
-    fn form_of_body(&self, row: &Row) -> TextForm {
+    /// Returns the form of a `body` of a row, by its media type, and without one by its start.
+    fn form_of_body(&self, row: &Row, body: &str) -> TextForm {
         let headers = self.headers_of(row);
         let is_type = |name: &str| name.eq_ignore_ascii_case("content-type");
         let media_type = headers.iter().find(|(name, ..)| is_type(name));
@@ -333,6 +376,7 @@ impl Common {
         match &*media_type {
             text if text.contains("json") => TextForm::Json,
             text if text.contains("urlencoded") => TextForm::Encoded,
+            "" if body.trim_start().starts_with(['{', '[']) => TextForm::Json,
             _ => TextForm::Plain,
         }
     }
@@ -385,7 +429,7 @@ impl Common {
     }
 
     /// Returns the body of the command line. A file has no fields.
-    fn common_body(&self, marks: &mut Marks) -> Result<Option<Vec<u8>>> {
+    fn common_body(&self, row: &Row, marks: &mut Marks) -> Result<Option<Vec<u8>>> {
         match &self.spec.request.body {
             Some(BodySpec::Form(fields)) => {
                 let is_encoded = !form::is_multipart(fields);
@@ -398,7 +442,9 @@ impl Common {
                 Ok(Some(form::body(&marked)?.0))
             }
             Some(BodySpec::Text(text)) => {
-                Ok(Some(self.templates.mark_own(text, marks)?.into_bytes()))
+                let has_users = self.templates.captured.is_some();
+                let form = if has_users { self.form_of_body(row, text) } else { TextForm::Plain };
+                Ok(Some(self.templates.mark_body(text, form, marks)?.into_bytes()))
             }
             _ => Ok(self.body.clone()),
         }

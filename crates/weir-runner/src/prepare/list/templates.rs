@@ -52,7 +52,7 @@ impl Templates {
     }
 
     /// Reads the table of a specification; the list is in `format`, `None` for a log and for
-    /// scenarios, whose users capture values of these names.
+    /// scenarios. Users of these and of sessions capture values of these names.
     ///
     /// # Errors
     /// When the table cannot be read, or has too few rows.
@@ -107,6 +107,16 @@ impl Templates {
         self.mark(text, TextForm::Plain, TextForm::Plain, true, marks)
     }
 
+    /// Replaces the fields in a body of this form of the command line by marks.
+    pub(super) fn mark_body(
+        &self,
+        text: &str,
+        form: TextForm,
+        marks: &mut Marks,
+    ) -> Result<String> {
+        self.mark(text, form, form, true, marks)
+    }
+
     /// Replaces the fields in a value of a form of the command line by marks; `is_encoded` is true
     /// if the form is urlencoded.
     pub(super) fn mark_form(
@@ -146,7 +156,7 @@ impl Templates {
         let constants = LocalConstants { may_read, written, access, secrets: RefCell::default() };
         let sources = FieldSources {
             table: self.table.as_ref().map(|rows| &*rows.table),
-            captured: self.captured.as_deref().unwrap_or_default(),
+            captured: self.captured.as_deref(),
             constants: &constants,
         };
         let marked = marks.fields.mark(text, form, &sources);
@@ -208,6 +218,10 @@ impl Constants for LocalConstants<'_> {
         let text = self.access.text_of(path);
         let text = text.map_err(|error| format!("{{{{file:{path}}}}}: {error}"))?;
         self.secrets.borrow_mut().push(text.clone());
-        Ok(text)
+        match self.written {
+            // A message is one text; other bodies have the content of files as it is.
+            TextForm::Message => Ok(self.written.written(text)),
+            _ => Ok(text),
+        }
     }
 }

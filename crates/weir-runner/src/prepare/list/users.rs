@@ -10,8 +10,8 @@ use weir_result::{ConnectionLoad, ScenarioPlan, StepPlan, UsersPlan};
 use weir_text::setting::SCENARIO;
 
 use super::weights::{WITH_INTERVALS_MAX, heaviest};
+use crate::spec::RunSpec;
 use crate::spec::url::Url;
-use crate::spec::{ListSpec, RunSpec};
 
 /// Adds the names of redirected requests, if redirects are followed, and of the scenarios to those
 /// of the requests of a list. Returns those with slices: the scenarios', and those of requests with
@@ -32,17 +32,18 @@ pub(super) fn add_names(
         return heaviest(requests, weights, rows, WITH_INTERVALS_MAX);
     };
     let first = names.len() as u16;
-    names.extend(scenarios.all.iter().map(|scenario| scenario.name.clone()));
+    names.extend(counted(scenarios).map(|scenario| scenario.name.clone()));
     let weight = |scenario: &Scenario, step: &ScenarioStep| {
         let turns = f64::from(scenario.weight) * f64::from(step.repeat) * step.chance;
         (turns * 1_000.0).min(f64::from(u32::MAX)) as u32
     };
-    let of_steps = scenarios
-        .all
-        .iter()
-        .flat_map(|scenario| scenario.steps.iter().map(move |step| weight(scenario, step)));
-    let weights: Vec<u32> = of_steps.collect();
-    let own = scenarios.all.len().min(WITH_INTERVALS_MAX);
+    let mut weights = vec![0; requests.len()];
+    for scenario in &scenarios.all {
+        for step in &scenario.steps {
+            weights[usize::from(step.row)] = weight(scenario, step);
+        }
+    }
+    let own = scenarios.counted().min(WITH_INTERVALS_MAX);
     let mut with_slices = heaviest(requests, &weights, rows, WITH_INTERVALS_MAX - own);
     with_slices.extend((first..).take(own));
     with_slices
@@ -57,16 +58,16 @@ pub(super) fn of_rows(rows: usize) -> Scenarios {
         ..ScenarioStep::default()
     };
     let scenario = |row| Scenario { weight: 1, steps: vec![step(row)], ..Scenario::default() };
-    Scenarios { all: (0..rows).map(scenario).collect(), values: Vec::new() }
+    Scenarios { all: (0..rows).map(scenario).collect(), ..Scenarios::default() }
 }
 
 /// Returns the order in which users of the scenarios arrive.
 ///
 /// # Errors
 /// When their weights have none.
-pub(super) fn sequence(scenarios: &Scenarios) -> Result<Sequence> {
+pub(super) fn sequence(scenarios: &Scenarios, order: Order) -> Result<Sequence> {
     let weights: Vec<u32> = scenarios.all.iter().map(|scenario| scenario.weight).collect();
-    let sequence = Sequence::weighted(Order::Sequential, &weights);
+    let sequence = Sequence::weighted(order, &weights);
     sequence.map_err(|error| anyhow!("{SCENARIO}: {error}"))
 }
 
@@ -82,10 +83,16 @@ pub(super) fn plan(spec: &RunSpec, scenarios: &Scenarios) -> UsersPlan {
         weight: scenario.weight,
         steps: scenario.steps.iter().map(step).collect(),
     };
-    UsersPlan {
-        at_a_time: at_a_time(spec),
-        scenarios: scenarios.all.iter().map(scenario).collect(),
-    }
+    UsersPlan { at_a_time: at_a_time(spec), scenarios: counted(scenarios).map(scenario).collect() }
+}
+
+/// Returns the scenarios as they count: of sessions the longest for all.
+fn counted(scenarios: &Scenarios) -> impl Iterator<Item = &Scenario> {
+    let are_sessions = scenarios.are_sessions;
+    // The last one of those with most turns.
+    let longest = scenarios.all.iter().max_by_key(|session| session.steps.len());
+    let sessions = longest.into_iter().filter(move |_| are_sessions);
+    sessions.chain(scenarios.all.iter().filter(move |_| !are_sessions))
 }
 
 /// Returns the users for the engine, with the cookies and redirects of the server of `url`.
@@ -116,12 +123,11 @@ fn at_a_time(spec: &RunSpec) -> u32 {
 }
 
 /// Returns a specification whose number of connections is that of sockets: with several streams on
-/// each, so many users share one. Without scenarios it is the same.
-pub(crate) fn on_streams(spec: &RunSpec) -> RunSpec {
+/// each, so many users share one. Without users it is the same.
+pub(crate) fn on_streams(spec: &RunSpec, has_users: bool) -> RunSpec {
     let mut on_wire = spec.clone();
     let streams = u32::from(spec.http.streams.unwrap_or(1).max(1));
-    let is_scenario = spec.list.as_ref().is_some_and(ListSpec::has_users);
-    if is_scenario && streams > 1 {
+    if has_users && streams > 1 {
         match &mut on_wire.load.connections {
             ConnectionLoad::Fixed(count) => *count = count.div_ceil(streams),
             ConnectionLoad::Growing { first, most } => {

@@ -10,6 +10,8 @@ use weir_http::TokenUsage;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EventMembers {
     pub(super) usage: TokenUsage,
+    /// Tokens of the request that `usage.input` lacks: Anthropic counts those of a cache apart.
+    apart: u32,
     /// True with a member `error` at the top that is neither null, false nor empty, or with the
     /// type of an error.
     pub(super) has_error: bool,
@@ -24,6 +26,8 @@ impl EventMembers {
         let mut json = serde_json::Deserializer::from_slice(text);
         // Text that is no JSON states nothing beyond the members found so far.
         let _is_json = MemberPlace::Top.within(&mut found).deserialize(&mut json).is_ok();
+        let apart = std::mem::take(&mut found.apart);
+        found.usage.input = found.usage.input.map(|input| input.saturating_add(apart));
         found
     }
 }
@@ -38,9 +42,13 @@ enum MemberPlace {
     Usage,
     InputDetails,
     OutputDetails,
+    Input,
     Output,
     Reasoning,
     Cached,
+    /// Tokens of a cache that those of the input leave out: read from it, and written to it.
+    CacheRead,
+    CacheWritten,
     Error,
     Type,
     /// Nothing of interest.
@@ -56,7 +64,9 @@ impl MemberPlace {
             (MemberPlace::Top, "message" | "response") => MemberPlace::Holder,
             (MemberPlace::Top | MemberPlace::Holder, "usage") => MemberPlace::Usage,
             (MemberPlace::Usage, "completion_tokens" | "output_tokens") => MemberPlace::Output,
-            (MemberPlace::Usage, "cache_read_input_tokens") => MemberPlace::Cached,
+            (MemberPlace::Usage, "prompt_tokens" | "input_tokens") => MemberPlace::Input,
+            (MemberPlace::Usage, "cache_read_input_tokens") => MemberPlace::CacheRead,
+            (MemberPlace::Usage, "cache_creation_input_tokens") => MemberPlace::CacheWritten,
             (MemberPlace::Usage, "prompt_tokens_details" | "input_tokens_details") => {
                 MemberPlace::InputDetails
             }
@@ -83,8 +93,15 @@ struct Value<'e> {
 impl Value<'_> {
     fn count(self, number: u64) {
         let Value { place, found } = self;
-        let count = Some(u32::try_from(number).unwrap_or(u32::MAX));
+        let number32 = u32::try_from(number).unwrap_or(u32::MAX);
+        let count = Some(number32);
         match place {
+            MemberPlace::Input => found.usage.input = count,
+            MemberPlace::CacheRead => {
+                found.usage.cached = count;
+                found.apart = found.apart.saturating_add(number32);
+            }
+            MemberPlace::CacheWritten => found.apart = found.apart.saturating_add(number32),
             MemberPlace::Output => found.usage.output = count,
             MemberPlace::Reasoning => found.usage.reasoning = count,
             MemberPlace::Cached => found.usage.cached = count,
@@ -179,8 +196,13 @@ mod tests {
     use super::*;
 
     fn usage(output: u32, reasoning: Option<u32>, cached: Option<u32>) -> EventMembers {
-        let usage = TokenUsage { output: Some(output), reasoning, cached };
+        let usage = TokenUsage { input: None, output: Some(output), reasoning, cached };
         EventMembers { usage, ..EventMembers::default() }
+    }
+
+    fn with_input(input: u32, members: EventMembers) -> EventMembers {
+        let usage = TokenUsage { input: Some(input), ..members.usage };
+        EventMembers { usage, ..members }
     }
 
     #[test]
@@ -194,19 +216,24 @@ mod tests {
                 "completion_tokens": 40, "total_tokens": 49,
                 "prompt_tokens_details": {"cached_tokens": 7, "audio_tokens": 0},
                 "completion_tokens_details": {"reasoning_tokens": 12}}}"#,
-            usage(40, Some(12), Some(7)),
+            with_input(9, usage(40, Some(12), Some(7))),
         );
         check(r#"{"choices": [{"delta": {}}], "usage": null}"#, EventMembers::default());
         // Responses of OpenAI.
         let completed = r#"{"type": "response.completed", "response": {"error": null,
-            "usage": {"input_tokens_details": {"cached_tokens": 3}, "output_tokens": 21,
+            "usage": {"input_tokens": 8, "output_tokens": 21,
+            "input_tokens_details": {"cached_tokens": 3},
             "output_tokens_details": {"reasoning_tokens": 5}}}}"#;
-        check(completed, EventMembers { is_end: true, ..usage(21, Some(5), Some(3)) });
-        // Messages of Anthropic.
+        check(
+            completed,
+            with_input(8, EventMembers { is_end: true, ..usage(21, Some(5), Some(3)) }),
+        );
+        // Messages of Anthropic: the input leaves out what the cache has or gets.
         check(
             r#"{"type": "message_start", "message": {"usage": {"input_tokens": 25,
-                "cache_read_input_tokens": 11, "output_tokens": 1}}}"#,
-            usage(1, None, Some(11)),
+                "cache_creation_input_tokens": 4, "cache_read_input_tokens": 11,
+                "output_tokens": 1}}}"#,
+            with_input(40, usage(1, None, Some(11))),
         );
         check(
             r#"{"type": "message_delta", "usage": {"output_tokens": 15}}"#,

@@ -1,0 +1,28 @@
+//! Lacks in the responses to users' steps.
+
+use weir_requests::scenario::ValueSource;
+use weir_result::MissKind;
+
+/// A lack in the response to a user's step.
+#[derive(Clone, Debug)]
+pub(crate) struct UserMiss {
+    pub(crate) kind: MissKind,
+    /// Example of it; `None` if it missed an expectation, which has one.
+    pub(crate) lack: Option<UserLack>,
+}
+
+/// An example of what a response lacks.
+#[derive(Clone, Debug)]
+pub(crate) struct UserLack {
+    pub(crate) expected: String,
+    pub(crate) found: String,
+}
+
+impl UserMiss {
+    /// Returns the lack of a value that a step keeps. What was found is not shown: it may be a
+    /// credential.
+    pub(super) fn of_value(kind: MissKind, source: &ValueSource) -> UserMiss {
+        let expected = format!("capture {source}");
+        UserMiss { kind, lack: Some(UserLack { expected, found: String::new() }) }
+    }
+}
