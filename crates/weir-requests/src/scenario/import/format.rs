@@ -20,7 +20,9 @@ impl ImportFormat {
     pub(super) fn of(text: &str) -> Option<ImportFormat> {
         if text.trim_start().starts_with('{') {
             let value: Value = serde_json::from_str(text).ok()?;
-            let is_collection = value.get("item").is_some() || value.get("collection").is_some();
+            let has = |name: &str| value.get(name).is_some();
+            // One of version 1 has `requests`, and is refused by its name.
+            let is_collection = has("item") || has("collection") || has("requests");
             return match value.get("log") {
                 Some(_) => Some(ImportFormat::Har),
                 None if is_collection => Some(ImportFormat::Postman),
@@ -66,6 +68,7 @@ mod tests {
             ("{\"log\": {}}", Some(ImportFormat::Har)),
             ("\n{\"info\": {}, \"item\": []}", Some(ImportFormat::Postman)),
             ("{\"collection\": {\"item\": []}}", Some(ImportFormat::Postman)),
+            ("{\"requests\": []}", Some(ImportFormat::Postman)),
             ("{\"a\": 1}", None),
             ("{", None),
             ("# a comment\n\ncurl http://h/", Some(ImportFormat::Curl)),

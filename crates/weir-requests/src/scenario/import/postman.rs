@@ -35,7 +35,11 @@ pub(super) fn read(text: &str, origin: Option<&str>) -> Result<RecordedFile, Row
     // Postman's API wraps it.
     let collection = document.get("collection").unwrap_or(&document);
     let Some(items) = collection.get("item").and_then(Value::as_array) else {
-        return Err(failed("it is no Postman collection: it has no array `item`".to_owned()));
+        let why = match collection.get("requests") {
+            Some(_) => "it is a Postman collection of version 1: export it as v2.1",
+            None => "it is no Postman collection: it has no array `item`",
+        };
+        return Err(failed(why.to_owned()));
     };
     let mut reader = CollectionReader {
         origin,
