@@ -162,7 +162,8 @@ pub(super) fn reported(document: &Document, _: &DrawnRun) -> Counts {
         if let Some(tokens) = &messages.tokens {
             counts.add("ok with a count", tokens.per_response.count);
             counts.add("tokens of ok", Counts::total(&tokens.per_response));
-            counts.add("reasoning of ok", tokens.reasoning);
+            let totals = results.messages.as_ref().and_then(|messages| messages.totals);
+            counts.add("reasoning of ok", totals.map_or(0, |totals| totals.reasoning));
         }
     }
     for (kind, responses) in &results.missed {
