@@ -1,4 +1,4 @@
-//! The servers of others under which counts of messages are compared (METHOD 2.1, V41 to V43):
+//! The servers of others under which counts of messages are compared (METHOD 2.1, V41 to V44):
 //! packages from PyPI in environments of their own, packages from npm, and a server that Go builds.
 
 use std::fs;
@@ -22,6 +22,10 @@ const SERVERS: Environment =
     Environment { name: "interop", requirements: "lab/src/accuracy/interop/requirements.txt" };
 const SHOP: Environment =
     Environment { name: "shop", requirements: "lab/src/accuracy/users/requirements.txt" };
+const CONVERSATIONS: Environment = Environment {
+    name: "conversations",
+    requirements: "lab/src/accuracy/conversations/requirements.txt",
+};
 
 /// The module of the server in Go, whose `go.sum` has the sums of all others.
 const GO_MODULE: &str = "lab/src/accuracy/interop/grpc_go";
@@ -30,6 +34,7 @@ const GO_MODULE: &str = "lab/src/accuracy/interop/grpc_go";
 pub(super) fn install() -> Result<()> {
     python()?;
     SHOP.install()?;
+    CONVERSATIONS.install()?;
     npm::WS.install()?;
     go()
 }

@@ -41,6 +41,8 @@ pub(in crate::accuracy) enum ServerKind {
     Ws,
     /// Sessions, forms and tokens of users by aiohttp, or by hypercorn over HTTP/2.
     Shop,
+    /// A mock language model that checks conversations, by aiohttp.
+    Conversations,
 }
 
 /// A running server.
@@ -72,6 +74,9 @@ impl ServerKind {
             ServerKind::GrpcGo => ("interop/grpc-go", "interop/service.json"),
             ServerKind::Ws => ("ws/node_modules", "interop/ws/server.js"),
             ServerKind::Shop => ("shop/python/bin/python", "users/shop.py"),
+            ServerKind::Conversations => {
+                ("conversations/python/bin/python", "conversations/model.py")
+            }
         };
         let program = tools_dir()?.join(program);
         ensure!(
@@ -137,7 +142,7 @@ pub(in crate::accuracy) fn number(line: &Value, name: &str) -> Result<u64> {
 }
 
 /// Returns a text of a line.
-pub(super) fn text<'a>(line: &'a Value, name: &str) -> Result<&'a str> {
+pub(in crate::accuracy) fn text<'a>(line: &'a Value, name: &str) -> Result<&'a str> {
     line[name].as_str().with_context(|| format!("a line of the log has no {name}: {line}"))
 }
 
