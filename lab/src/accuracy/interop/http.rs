@@ -162,8 +162,9 @@ pub(super) fn reported(document: &Document, _: &DrawnRun) -> Counts {
         if let Some(tokens) = &messages.tokens {
             counts.add("ok with a count", tokens.per_response.count);
             counts.add("tokens of ok", Counts::total(&tokens.per_response));
-            counts.add("reasoning of ok", tokens.reasoning);
         }
+        let totals = results.messages.as_ref().and_then(|of| of.totals);
+        counts.add("reasoning of ok", totals.map_or(0, |totals| totals.reasoning));
     }
     for (kind, responses) in &results.missed {
         counts.add(kind, *responses);
