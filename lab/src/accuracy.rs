@@ -20,6 +20,7 @@ mod capture;
 mod causality;
 mod closed;
 mod concordance;
+mod conversations;
 mod delivery;
 mod departures;
 mod everyday;
@@ -87,6 +88,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("V41-websockets", interop::websockets),
     Case::new("V41-ws", interop::ws),
     Case::new("V42", interop::model::model),
+    Case::new("V44", conversations::conversations),
     Case::new("V2", delivery::delivery).over("V2-tls", CaseTransport::Tls),
     Case::new("V2", delivery::delivery).over("V2-http2", CaseTransport::Http2 { streams: 10 }),
     Case::new("V5", stall::open_loop).over("V5-tls", CaseTransport::Tls),
@@ -102,13 +104,14 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 /// Cases of `cargo xtask interop` by the names of their servers.
-const INTEROP: [(&str, &str); 6] = [
+const INTEROP: [(&str, &str); 7] = [
     ("sse", "V41"),
     ("grpcio", "V41-grpcio"),
     ("grpc-go", "V41-grpc-go"),
     ("websockets", "V41-websockets"),
     ("ws", "V41-ws"),
     ("model", "V42"),
+    ("conversations", "V44"),
 ];
 
 /// Returns the options of `accuracy` for those of `interop`, which name servers.

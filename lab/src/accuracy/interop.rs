@@ -8,10 +8,10 @@ mod http;
 pub(super) mod model;
 mod websocket;
 
-mod counts;
+pub(super) mod counts;
 mod draw;
 mod drawn_run;
-mod server;
+pub(super) mod server;
 mod stopped;
 
 use std::fmt::Display;

@@ -41,7 +41,7 @@ have all tables, the expected values, the machine and what else it did.
         V2 V2-tls V2-http2 V3 V4 V5 V5-tls V5-http2 V6 V7 V8 V9 V10 V10-tls V10-http2 V11 V11-tls
         V11-http2 V12 V12-tls V12-http2 V13 V14 V15 V15-tls V15-http2 V16 V17 V18 V26 V27 V28 V29
         V30 V31 V32 V33 V34 V35 V36 V37 V38 V39 V40 V41
-        V41-grpcio V41-grpc-go V41-websockets V41-ws V42",
+        V41-grpcio V41-grpc-go V41-websockets V41-ws V42 V44",
 };
 
 /// weir's speed beside its peers.

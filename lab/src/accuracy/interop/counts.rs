@@ -6,7 +6,7 @@ use weir_result::document::{CountSummary, MessagesSection};
 
 /// Counts by name. A name that is missing counts nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(in crate::accuracy) struct Counts {
     by_name: BTreeMap<String, u64>,
     /// Further ones that only the other side may have counted.
     unseen: BTreeMap<String, u64>,
@@ -14,7 +14,7 @@ pub(super) struct Counts {
 
 impl Counts {
     /// Adds to a count.
-    pub(super) fn add(&mut self, name: &str, count: u64) {
+    pub(in crate::accuracy) fn add(&mut self, name: &str, count: u64) {
         *self.by_name.entry(name.to_owned()).or_default() += count;
     }
 
@@ -36,16 +36,16 @@ impl Counts {
         (of.mean.unwrap_or(0.0) * of.count as f64).round() as u64
     }
 
-    pub(super) fn of(&self, name: &str) -> u64 {
+    pub(in crate::accuracy) fn of(&self, name: &str) -> u64 {
         self.by_name.get(name).copied().unwrap_or(0)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::accuracy) fn len(&self) -> usize {
         self.by_name.len()
     }
 
     /// Returns a line for each count that the server's log has otherwise.
-    pub(super) fn differences(&self, logged: &Counts) -> Vec<String> {
+    pub(in crate::accuracy) fn differences(&self, logged: &Counts) -> Vec<String> {
         let names: BTreeSet<&String> = self.by_name.keys().chain(logged.by_name.keys()).collect();
         let differ = names.into_iter().filter(|name| {
             let further = logged.of(name).checked_sub(self.of(name));

@@ -14,19 +14,19 @@ use xtask::shell::{need_program, root, tools_dir};
 use crate::rig::{Fixture, pinned};
 
 /// Place of the servers' sources, from the root of the repository.
-const SOURCES: &str = "lab/src/accuracy/interop";
+const SOURCES: &str = "lab/src/accuracy";
 
 /// A server before its start.
-pub(super) struct ForeignServer {
-    pub(super) kind: ServerKind,
+pub(in crate::accuracy) struct ForeignServer {
+    pub(in crate::accuracy) kind: ServerKind,
     /// Flags of the program, without `--log` and `--seed`.
-    pub(super) flags: String,
-    pub(super) seed: u64,
+    pub(in crate::accuracy) flags: String,
+    pub(in crate::accuracy) seed: u64,
 }
 
 /// The programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ServerKind {
+pub(in crate::accuracy) enum ServerKind {
     /// Server-sent events by aiohttp, and a mock language model.
     Sse,
     /// gRPC by grpcio.
@@ -39,45 +39,49 @@ pub(super) enum ServerKind {
     Websockets,
     /// WebSocket by `ws` of Node.
     Ws,
+    /// A mock language model that checks conversations, by aiohttp.
+    Conversations,
 }
 
 /// A running server.
-pub(super) struct RunningServer {
+pub(in crate::accuracy) struct RunningServer {
     guarded: Guarded,
-    pub(super) url: String,
+    pub(in crate::accuracy) url: String,
     pub(super) log: PathBuf,
 }
 
 /// Log of a server that has ended.
-pub(super) struct ServerLog {
+pub(in crate::accuracy) struct ServerLog {
     /// The programs and libraries of the server.
-    pub(super) versions: String,
+    pub(in crate::accuracy) versions: String,
     /// First line: counters of the server.
-    pub(super) counters: Value,
+    pub(in crate::accuracy) counters: Value,
     /// All other lines: requests, or connections.
-    pub(super) lines: Vec<Value>,
+    pub(in crate::accuracy) lines: Vec<Value>,
 }
 
 impl ServerKind {
     /// Returns the words that start the program.
     fn words(self) -> Result<Vec<OsString>> {
-        let tools = tools_dir()?;
-        let sources = root()?.join(SOURCES);
-        let python = tools.join("interop/python/bin/python");
+        let python = "interop/python/bin/python";
         let (program, script) = match self {
-            ServerKind::Sse => (python, sources.join("sse.py")),
-            ServerKind::Grpcio => (python, sources.join("grpc_server.py")),
-            ServerKind::BrokenGrpc => (python, sources.join("broken_grpc.py")),
-            ServerKind::Websockets => (python, sources.join("websockets_server.py")),
-            ServerKind::GrpcGo => (tools.join("interop/grpc-go"), sources.join("service.json")),
-            ServerKind::Ws => (tools.join("ws/node_modules"), sources.join("ws/server.js")),
+            ServerKind::Sse => (python, "interop/sse.py"),
+            ServerKind::Grpcio => (python, "interop/grpc_server.py"),
+            ServerKind::BrokenGrpc => (python, "interop/broken_grpc.py"),
+            ServerKind::Websockets => (python, "interop/websockets_server.py"),
+            ServerKind::GrpcGo => ("interop/grpc-go", "interop/service.json"),
+            ServerKind::Ws => ("ws/node_modules", "interop/ws/server.js"),
+            ServerKind::Conversations => {
+                ("conversations/python/bin/python", "conversations/model.py")
+            }
         };
+        let program = tools_dir()?.join(program);
         ensure!(
             program.exists(),
             "failed to find {}: cargo xtask setup interop",
             program.display()
         );
-        let script = script.into_os_string();
+        let script = root()?.join(SOURCES).join(script).into_os_string();
         Ok(match self {
             ServerKind::GrpcGo => vec![program.into(), "--schema".into(), script],
             ServerKind::Ws => {
@@ -92,7 +96,7 @@ impl ServerKind {
 
 impl ForeignServer {
     /// Starts the server and waits until it listens.
-    pub(super) fn start(&self, fixture: &Fixture) -> Result<RunningServer> {
+    pub(in crate::accuracy) fn start(&self, fixture: &Fixture) -> Result<RunningServer> {
         let log = fixture.directory.join(format!("interop-{:?}.jsonl", self.kind));
         // A log of an earlier run would be compared.
         fs::remove_file(&log).ok();
@@ -110,7 +114,7 @@ impl ForeignServer {
 
 impl RunningServer {
     /// Ends the server, which then writes its log, and reads that.
-    pub(super) fn finish(self) -> Result<ServerLog> {
+    pub(in crate::accuracy) fn finish(self) -> Result<ServerLog> {
         let RunningServer { guarded, log, .. } = self;
         let ended = Command::new("kill").arg(guarded.pid.to_string()).status();
         ensure!(ended.context("failed to start kill")?.success(), "the server has ended by itself");
@@ -130,12 +134,12 @@ impl ServerLog {
 }
 
 /// Returns a number of a line.
-pub(super) fn number(line: &Value, name: &str) -> Result<u64> {
+pub(in crate::accuracy) fn number(line: &Value, name: &str) -> Result<u64> {
     line[name].as_u64().with_context(|| format!("a line of the log has no {name}: {line}"))
 }
 
 /// Returns a text of a line.
-pub(super) fn text<'a>(line: &'a Value, name: &str) -> Result<&'a str> {
+pub(in crate::accuracy) fn text<'a>(line: &'a Value, name: &str) -> Result<&'a str> {
     line[name].as_str().with_context(|| format!("a line of the log has no {name}: {line}"))
 }
 
