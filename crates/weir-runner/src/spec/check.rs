@@ -4,9 +4,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use weir_result::{ListOrder, Load, check_connection_stages};
 use weir_text::setting::{
     ABORT, BODY, CONNECTION_LIFETIME, CONNECTIONS, CONNECTIONS_MAX, DURATION, EXPECT_MAX_BODY,
-    FORM_FIELD, GRPC, GRPC_BINARY, H2_WINDOW, HPACK_TABLE, HTTP, IN_FLIGHT, LIST, MESSAGES, METHOD,
-    PART, PIPELINE, PROVE_CLIENT, RATE, REDIRECTS, REPLAY, REQUESTS, SCENARIO, SCRIPT, STAGES,
-    STREAMS, THREADS, WARMUP,
+    FORM_FIELD, GRPC, GRPC_BINARY, H2_WINDOW, HPACK_TABLE, HTTP, IN_FLIGHT, LIST, LIST_ORDER,
+    MESSAGES, METHOD, PART, PIPELINE, PROVE_CLIENT, RATE, REDIRECTS, REPLAY, REQUESTS, SCENARIO,
+    SCRIPT, STAGES, STREAMS, THREADS, WARMUP,
 };
 use weir_text::units::exact_duration;
 use weir_verdict::AbortCondition;
@@ -67,6 +67,12 @@ impl RunSpec {
         let load = &self.load;
         let has_stages = !load.stages().is_empty();
         load.check().map_err(|why| anyhow!("{}: {why}", if has_stages { STAGES } else { RATE }))?;
+        if has_stages && is_once(self) {
+            bail!(
+                "{LIST_ORDER} once ends when each request was sent, and {STAGES} at their own \
+                 time: leave one of them out"
+            );
+        }
         if load.log().is_some() {
             bail!("{RATE}: the times of a log are those of {REPLAY}: leave them out");
         }
@@ -368,11 +374,15 @@ fn check_signal_ends(spec: &RunSpec) -> Result<()> {
     Ok(())
 }
 
+/// True if each request of a list is sent once, which ends the load.
+fn is_once(spec: &RunSpec) -> bool {
+    spec.list.as_ref().is_some_and(|list| list.order == ListOrder::Once)
+}
+
 /// Checks that each condition can hold for as long as it must, unless the requests end the load.
 fn check_abort(spec: &RunSpec) -> Result<()> {
     let conditions = spec.abort_conditions()?;
-    let is_once = spec.list.as_ref().is_some_and(|list| list.order == ListOrder::Once);
-    if spec.replay.is_some() || is_once {
+    if spec.replay.is_some() || is_once(spec) {
         return Ok(());
     }
     let Some(window_ns) = spec.load.length_ns() else { return Ok(()) };

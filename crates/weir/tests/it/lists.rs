@@ -234,6 +234,7 @@ fn a_bad_list_is_an_error_with_its_line() {
         ("{\"url\": \"/a\", \"weight\": 2}\n{\"url\": \"/b\"}\n", "--order once", "with weights"),
         ("/a\n", "--group item", "--group"),
         ("/a\n", "--order once -n 3", "leave out -d, -n and --warmup"),
+        ("/a\n", "--order once --stages 1s@40", "leave one of them out"),
     ] {
         let list = write(&directory, "list", text);
         let refused = weir::weir(flags, &["--from", &list, &server.url()]);
