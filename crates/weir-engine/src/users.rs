@@ -455,7 +455,8 @@ impl Users {
             return end;
         }
         let StepTurn { step, visit } = own.turn;
-        let is_sent = own.state == UserState::OnWire;
+        // Behind a redirect the step was sent, whether the next request is on the wire or not.
+        let is_sent = own.state == UserState::OnWire || own.hop.is_some();
         let scenario = &self.plan.scenarios.all[usize::from(own.scenario)];
         let is_failed = !matches!(outcome, Outcome::InFlightAtEnd);
         for (index, later) in (0..).zip(&scenario.steps).skip(step.into()) {
@@ -494,11 +495,11 @@ impl Users {
         let users = (0..).zip(&self.table).filter(|(_, own)| is_there(own));
         let users: Vec<u32> = users.map(|(user, _)| user).collect();
         let finish = |user: u32| {
-            let User { due_at, turn, state, .. } = self.table[user as usize];
+            let User { due_at, step_due_at, turn, state, .. } = self.table[user as usize];
             let row = self.scenario(user).steps[usize::from(turn.step)].row;
-            let is_due = due_at < end && timeline.phase(due_at) == SlotPhase::Measured;
+            let is_due = due_at < end && timeline.phase(step_due_at) == SlotPhase::Measured;
             let is_unsent = is_due && state != UserState::OnWire;
-            let step = is_unsent.then_some(DueStep { due_at, row });
+            let step = is_unsent.then_some(DueStep { due_at: step_due_at, row });
             let ended = self.end(user, Outcome::InFlightAtEnd, end);
             (ended, step)
         };

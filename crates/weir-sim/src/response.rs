@@ -153,6 +153,11 @@ fn head(
         Framing::Chunked { .. } => "transfer-encoding: chunked\r\n".to_owned(),
         _ => String::new(),
     };
+    let location = match status {
+        301 | 302 | 303 | 307 | 308 => "location: /moved\r\n",
+        _ => "",
+    };
+    let named = format!("{named}{location}");
     format!("{protocol} {status} Simulated\r\nserver: weir-sim\r\n{named}{connection}{length}\r\n")
         .into_bytes()
 }

@@ -48,7 +48,8 @@ pub enum Workers {
 /// The responses of the server.
 #[derive(Clone, Debug)]
 pub struct Responses {
-    /// Status codes with their weights. At least one; 204 and 304 have no body.
+    /// Status codes with their weights. At least one; 204 and 304 have no body, and those of
+    /// redirects lead to `/moved`.
     pub statuses: Vec<(u16, f64)>,
     /// Body length in bytes.
     pub body_bytes: Law,

@@ -266,6 +266,7 @@ impl Ledger {
         at: Nanos,
     ) {
         self.recorder.abandoned(timeline, exchange, at);
+        let exchange = &self.counted(place, exchange);
         self.observe_end(timeline, place, exchange, Outcome::InFlightAtEnd, at);
     }
 

@@ -92,6 +92,11 @@ impl User {
         }
     }
 
+    /// Returns the due time of its step, also while it follows a redirect.
+    pub(crate) fn step_due_at(&self) -> Nanos {
+        self.step_due_at
+    }
+
     /// Returns the values of the fields of its requests, with these cookies.
     pub(crate) fn texts<'a>(&'a self, cookies: &'a [u8]) -> UserTexts<'a> {
         let User { captured, history, draws, .. } = self;

@@ -85,10 +85,12 @@ fn later_step<R: RequestForm>(
     pool: &mut ConnectionPool,
     now: Nanos,
 ) -> Option<(UserStep, Slots)> {
-    let step = pool.ledger.users_mut()?.take_due(now, &pool.connections)?;
+    let users = pool.ledger.users_mut()?;
+    let step = users.take_due(now, &pool.connections)?;
     let slots = Slots {
         intended_at: step.due_at,
-        phase: pool.timeline.phase(step.due_at),
+        // A request that follows a redirect belongs to the phase of the first.
+        phase: pool.timeline.phase(users.user(step.user).step_due_at()),
         count: 1,
         tag: source.listed()?.name_of(step.row),
         row: step.row,

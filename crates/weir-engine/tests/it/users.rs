@@ -50,10 +50,25 @@ fn counted(scenarios: &Scenarios) -> Vec<&Scenario> {
 
 /// Returns the job of a plan whose requests are the steps of scenarios, and the plan with them.
 pub(crate) fn job_of(plan: &Plan, scenarios: Scenarios, users: u32) -> Job {
+    following_job(plan, scenarios, users, 0)
+}
+
+/// Returns the names of the steps of scenarios, of their redirected requests if these are followed,
+/// and of the scenarios.
+fn names_of(scenarios: &[&Scenario], follows: bool) -> Vec<String> {
+    let of_steps = scenarios.iter().flat_map(|it| &it.steps).map(|step| step.name.clone());
+    let mut names: Vec<String> = of_steps.collect();
+    if follows {
+        names.extend_from_within(..);
+    }
+    names.extend(scenarios.iter().map(|it| it.name.clone()));
+    names
+}
+
+/// Returns such a job whose users follow at most so many redirects.
+fn following_job(plan: &Plan, scenarios: Scenarios, users: u32, redirects: u8) -> Job {
     let counted = counted(&scenarios);
-    let names_of_steps = counted.iter().flat_map(|it| &it.steps).map(|step| &step.name);
-    let names: Vec<String> =
-        names_of_steps.chain(counted.iter().map(|it| &it.name)).cloned().collect();
+    let names = names_of(&counted, redirects > 0);
     let places: Vec<usize> = (0..)
         .zip(&scenarios.all)
         .flat_map(|(number, it)| {
@@ -89,6 +104,7 @@ pub(crate) fn job_of(plan: &Plan, scenarios: Scenarios, users: u32) -> Job {
             at_a_time: users,
             scenarios: counted.into_iter().map(of_scenario).collect(),
         }),
+        redirects,
         ..ListPlan::default()
     };
     let expect = Some(weir_result::ExpectPlan::default());
@@ -105,7 +121,7 @@ pub(crate) fn job_of(plan: &Plan, scenarios: Scenarios, users: u32) -> Job {
             users,
             origin: SiteOrigin::default(),
             shared: Arc::default(),
-            redirects: 0,
+            redirects,
             has_scenarios: true,
         })),
     };
@@ -162,9 +178,10 @@ fn users_of(journal: &Journal, scenarios: &Scenarios, seed: u64) -> Vec<TrueUser
     let steps: Vec<&ScenarioStep> = scenarios.steps().collect();
     for exchanges in all.values() {
         let mut last: Option<(u16, Nanos)> = None;
-        for (exchange, outcome, at) in exchanges {
+        // A redirected exchange is a part of the one that ends its step.
+        let ends = exchanges.iter().filter(|(exchange, ..)| exchange.tag == exchange.row);
+        for (exchange, outcome, at) in ends {
             let row = exchange.row;
-            assert_eq!(row, exchange.tag, "seed {seed}");
             match (first.iter().position(|first| *first == row), last) {
                 (Some(scenario), _) => users.push(TrueUser {
                     scenario,
@@ -199,10 +216,10 @@ fn check_users(run: &Run, job: &Job, journal: &Journal, seed: u64) -> u64 {
     let list = job.requests.list.as_ref().expect("there are scenarios");
     let scenarios = &list.users.as_ref().expect("there are users").scenarios;
     let users = users_of(journal, scenarios, seed);
-    let steps = scenarios.steps().count();
     let mut ended = 0;
     for (number, scenario) in scenarios.all.iter().enumerate() {
-        let counts = &run.measured.names[steps + number];
+        let before = run.measured.names.len() - scenarios.all.len();
+        let counts = &run.measured.names[before + number];
         let what =
             |part: &str| format!("seed {seed}: {}: {part}: {:?}", scenario.name, counts.outcomes);
         let last = scenario.steps.last().expect("it has steps").row;
@@ -267,6 +284,33 @@ fn durations_are_steps_and_pauses_in_wild_worlds() {
         document(&job.plan, run.measured);
     }
     assert!(ended >= seeds, "{ended} users who ended in {seeds} runs say nothing");
+}
+
+/// The same with a server that redirects, up to the limit and beyond it.
+#[test]
+fn durations_have_the_redirects_of_their_steps_in_wild_worlds() {
+    let mut ended = 0;
+    let mut redirected = 0;
+    let seeds = setting("WEIR_SIM_SEEDS", 200);
+    for seed in 0..seeds {
+        let mut random = Random::new(Seed(seed), 208);
+        let (plan, number, stop_at) = random_plan(&mut random);
+        let plan = plan.with_load(|load| load.pipeline = 1);
+        let users = plan.load.connections.most();
+        let mut job = following_job(&plan, random_scenarios(&mut random), users, 2);
+        let journal = Journal::default();
+        job.observers.push(journal.factory());
+        let mut world = World::wild(Seed(seed), SPAN_NS);
+        let statuses = &mut world.server.responses.statuses;
+        statuses.extend([(302, 1.0), (303, 0.5), (307, 0.5)]);
+        let run = run_job(world, &job, number, stop_at, None);
+        ended += check_users(&run, &job, &journal, seed);
+        let names = &run.measured.names;
+        let redirects = names.iter().skip((names.len() - 2) / 2).take((names.len() - 2) / 2);
+        redirected += redirects.map(|name| name.outcomes.ok).sum::<u64>();
+        document(&job.plan, run.measured);
+    }
+    assert!(ended >= seeds && redirected >= seeds, "{ended} users, {redirected} redirects");
 }
 
 /// Sessions of one to four turns count as one scenario. After a turn that is ok comes the next one
