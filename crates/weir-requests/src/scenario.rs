@@ -55,7 +55,6 @@ pub use draws::UserDraws;
 pub use file::{ScenarioFile, Setup};
 pub use import::{ImportFormat, ImportRules, ImportedScenario};
 pub use origin::SiteOrigin;
-use plan::VALUES_MAX;
 pub use plan::{Scenario, ScenarioStep, Scenarios, StepCondition};
 pub use redirect::{Redirect, RedirectHop, path_of};
 pub use think::ThinkTime;

@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use crate::list::encoding::json_escaped;
-
 /// The messages of a conversation, as the members `role` and `content` of JSON objects.
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -23,17 +21,17 @@ impl History {
     /// Adds the messages of this turn, and the model's answer to them, if it was kept.
     pub fn settle(&mut self, answer: Option<&[u8]>) {
         let History { settled, turn } = self;
-        let mut add = |parts: [&[u8]; 3]| {
+        let mut add = |message: &[u8]| {
             if !settled.is_empty() {
                 settled.push(b',');
             }
-            parts.into_iter().for_each(|part| settled.extend_from_slice(part));
+            settled.extend_from_slice(message);
         };
         if !turn.is_empty() {
-            add([turn, b"", b""]);
+            add(turn);
         }
         if let Some(answer) = answer {
-            add([br#"{"role":"assistant","content":""#, &json_escaped(answer), br#""}"#]);
+            add(message("assistant", &String::from_utf8_lossy(answer)).as_bytes());
         }
         turn.clear();
     }

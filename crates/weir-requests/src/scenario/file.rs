@@ -13,8 +13,7 @@ use crate::scenario::file_value::{
 };
 use crate::scenario::known_values::{KnownValues, check_setup, values_in_heads};
 use crate::scenario::{
-    CaptureRule, Scenario, ScenarioStep, Scenarios, StepCondition, ThinkTime, VALUES_MAX,
-    ValueSource,
+    CaptureRule, Scenario, ScenarioStep, Scenarios, StepCondition, ThinkTime, ValueSource,
 };
 
 /// Keys of a scenario.
@@ -355,20 +354,10 @@ impl<'t> FileReader<'t> {
         let shared = self.shared_values();
         for (name, source) in named {
             let wrong = |text: String| table.wrong("capture", format!("{name:?}: {text}"));
-            let values = &mut self.read.scenarios.values;
-            let value = match values.iter().position(|known| *known == name) {
-                Some(value) if shared.contains(&value) => {
-                    return Err(wrong("the setup captures it for all users".to_owned()));
-                }
-                Some(value) => value,
-                None if values.len() == VALUES_MAX => {
-                    return Err(wrong(format!("a file has at most {VALUES_MAX} values")));
-                }
-                None => {
-                    values.push(name.clone());
-                    values.len() - 1
-                }
-            };
+            let value = self.read.scenarios.number_of_value(&name).map_err(wrong)?;
+            if shared.contains(&value) {
+                return Err(wrong("the setup captures it for all users".to_owned()));
+            }
             captures.push(CaptureRule { value, source, is_in_head: false });
         }
         Ok(captures)

@@ -6,7 +6,7 @@ use crate::scenario::draws::{Decision, UserDraws, share};
 use crate::scenario::{CaptureRule, StepTurn, ThinkTime, ValueSource};
 
 /// Greatest number of different captured values.
-pub(super) const VALUES_MAX: usize = 64;
+const VALUES_MAX: usize = 64;
 
 /// The scenarios of a run.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +69,23 @@ impl Scenarios {
     /// Returns the steps of all scenarios, in the order of their rows.
     pub fn steps(&self) -> impl Iterator<Item = &ScenarioStep> {
         self.all.iter().flat_map(|scenario| &scenario.steps)
+    }
+
+    /// Returns the number of the captured value with a name, which is new or known.
+    ///
+    /// # Errors
+    /// If there are too many values.
+    pub(super) fn number_of_value(&mut self, name: &str) -> Result<usize, String> {
+        match self.values.iter().position(|known| known == name) {
+            Some(number) => Ok(number),
+            None if self.values.len() == VALUES_MAX => {
+                Err(format!("a file has at most {VALUES_MAX} values"))
+            }
+            None => {
+                self.values.push(name.to_owned());
+                Ok(self.values.len() - 1)
+            }
+        }
     }
 
     /// Returns the number of scenarios that they count as.

@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use crate::list::{Row, RowError, SessionTurn};
 use crate::scenario::conversation::take_answer;
 use crate::scenario::known_values::{KnownValues, values_in_heads};
-use crate::scenario::{
-    CaptureRule, Scenario, ScenarioStep, Scenarios, ThinkTime, VALUES_MAX, ValueSource,
-};
+use crate::scenario::{CaptureRule, Scenario, ScenarioStep, Scenarios, ThinkTime, ValueSource};
 
 /// Name under which all sessions of a list count.
 const SESSION: &str = "session";
@@ -74,6 +72,7 @@ impl Sessions {
         };
         let mut captures = captures.into_iter().map(source).collect::<Result<Vec<_>, _>>()?;
         let answer = take_answer(&mut captures, row).map_err(|why| format!("`capture` {why}"))?;
+        let captures = rules(captures, read)?;
         let steps = &mut read.all[place].steps;
         let name = format!("turn {}", steps.len() + 1);
         let step = ScenarioStep {
@@ -81,7 +80,7 @@ impl Sessions {
             think,
             repeat: 1,
             chance: 1.0,
-            captures: rules(captures, &mut read.values)?,
+            captures,
             answer,
             name: name.clone(),
             ..ScenarioStep::default()
@@ -96,20 +95,14 @@ impl Sessions {
 /// Returns the rules of captures, and numbers the values that are new.
 fn rules(
     captures: Vec<(String, ValueSource)>,
-    values: &mut Vec<String>,
+    read: &mut Scenarios,
 ) -> Result<Vec<CaptureRule>, String> {
-    let mut rule = |(name, source): (String, ValueSource)| {
-        let known = values.iter().position(|known| *known == name);
-        if known.is_none() && values.len() == VALUES_MAX {
-            return Err(format!("`capture` {name:?}: a list has at most {VALUES_MAX} values"));
-        }
-        let value = known.unwrap_or_else(|| {
-            values.push(name);
-            values.len() - 1
-        });
+    let rule = |(name, source): (String, ValueSource)| {
+        let value = read.number_of_value(&name);
+        let value = value.map_err(|why| format!("`capture` {name:?}: {why}"))?;
         Ok(CaptureRule { value, source, is_in_head: false })
     };
-    captures.into_iter().map(&mut rule).collect()
+    captures.into_iter().map(rule).collect()
 }
 
 #[cfg(test)]
