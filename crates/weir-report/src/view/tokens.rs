@@ -59,7 +59,7 @@ pub(super) fn by_name(document: &Document) -> Option<Block> {
     let title = if has_users { "Tokens by step" } else { "Tokens by name" };
     (!rows.is_empty()).then(|| {
         let mut table = Table::new(TableKind::Names, title, columns, rows);
-        table.caption = "(means of a request)".to_owned();
+        table.caption = "(means of a request; times include client overhead)".to_owned();
         Block::Table(table)
     })
 }
@@ -89,7 +89,7 @@ pub(super) fn by_prompt(messages: &MessagesSection) -> Option<Block> {
     let columns = ["requests", "first p50", "first p99", "max"];
     (!rows.is_empty()).then(|| {
         let mut table = Table::new(TableKind::Names, "Prompt length", columns, rows);
-        table.caption = "(tokens; ok requests)".to_owned();
+        table.caption = "(tokens; ok requests; times include client overhead)".to_owned();
         Block::Table(table)
     })
 }
