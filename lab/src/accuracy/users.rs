@@ -28,15 +28,16 @@ const USERS_PLANTED: u64 = 50;
 const PLAIN: ShopLoad =
     ShopLoad { is_http2: false, is_tls: false, is_open_loop: false, processes: LoadProcesses::One };
 
-const LOADS: [ShopLoad; 7] = [
-    PLAIN,
-    ShopLoad { is_http2: true, ..PLAIN },
-    ShopLoad { is_tls: true, ..PLAIN },
-    ShopLoad { is_http2: true, is_tls: true, ..PLAIN },
-    ShopLoad { is_open_loop: true, ..PLAIN },
-    ShopLoad { processes: LoadProcesses::Parts, ..PLAIN },
-    ShopLoad { processes: LoadProcesses::Agents, ..PLAIN },
-];
+/// Returns each protocol by each of the processes, and an open loop.
+fn loads() -> Vec<ShopLoad> {
+    let mut loads = vec![ShopLoad { is_open_loop: true, ..PLAIN }];
+    for processes in [LoadProcesses::One, LoadProcesses::Parts, LoadProcesses::Agents] {
+        for (is_tls, is_http2) in [(false, false), (false, true), (true, false), (true, true)] {
+            loads.push(ShopLoad { is_http2, is_tls, processes, ..PLAIN });
+        }
+    }
+    loads
+}
 
 /// A change of the scenario, and the rules that its users break.
 struct PlantedFault {
@@ -86,7 +87,7 @@ pub(super) fn users(fixture: &Fixture) -> Result<Section> {
     );
     write_certificate(&fixture.directory)?;
     let mut versions = BTreeSet::new();
-    for load in &LOADS {
+    for load in &loads() {
         versions.insert(compare(fixture, load, users, &mut section)?);
     }
     section.verdict(format!(
