@@ -69,6 +69,13 @@ pub struct JobTarget {
     pub tls: Option<TlsConfig>,
 }
 
+impl JobTarget {
+    /// Returns the scheme of requests: `http` or `https`, also where they upgrade to WebSocket.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+}
+
 /// The requests of a job.
 #[derive(Clone, Debug)]
 pub struct JobRequests {
@@ -168,7 +175,7 @@ impl Job {
 
     /// Returns the scheme of the target URI.
     pub(crate) fn scheme(&self) -> &'static str {
-        if self.target.tls.is_some() { "https" } else { "http" }
+        self.target.scheme()
     }
 
     /// True if a socket is not open for requests as soon as it is connected.

@@ -89,9 +89,8 @@ impl Scenario {
         table_bytes: u32,
         seconds: &[u32],
     ) -> Scenario {
-        let request = |text: &&str| {
-            Arc::new(Request::parse(&Arc::from(text.as_bytes()), "https").expect("complete"))
-        };
+        let request =
+            |text: &&str| Arc::new(Request::parse(text.as_bytes(), "https").expect("complete"));
         let mut client = H2Client::new(streams as u16, &H2Options::default());
         client.open(0);
         let mut settings = Vec::new();

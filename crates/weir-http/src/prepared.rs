@@ -111,12 +111,14 @@ impl Prepared {
     /// # Errors
     /// If it cannot be made.
     pub fn with_body(&self, body: Vec<u8>) -> Result<Prepared, RequestError> {
-        let Request { method, authority, target, fields, .. } = self.request("http");
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let fields = fields.into_iter().filter(|(name, _)| name != "content-length");
+        let request = self.request("http");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let fields = request.fields().filter(|(name, _)| *name != b"content-length");
         let fields: Vec<(String, String)> =
-            fields.map(|(name, value)| (name, text(value))).collect();
-        Prepared::http1(&method, &text(target), &text(authority), &fields, Some(&body))
+            fields.map(|(name, value)| (text(name), text(value))).collect();
+        let [method, target, authority] =
+            [request.method(), request.target(), request.authority()].map(text);
+        Prepared::http1(&method, &target, &authority, &fields, Some(&body))
     }
 
     /// Returns the request with the version HTTP/1.0 (RFC 1945). The server closes the connection
@@ -155,8 +157,8 @@ impl Prepared {
 
     /// Returns the request as fields, for protocols other than HTTP/1. The body is not copied,
     /// unless it is chunked.
-    pub fn request(&self, scheme: &str) -> Request {
-        Request::parse(&self.bytes, scheme).expect("it was validated when it was made")
+    pub fn request(&self, scheme: &'static str) -> Request {
+        Request::parse_shared(&self.bytes, scheme).expect("it was validated when it was made")
     }
 
     /// Returns the properties that affect parsing of its response.

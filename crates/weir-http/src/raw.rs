@@ -63,8 +63,24 @@ pub(crate) struct Parts {
     pub(crate) target: Range<usize>,
     /// Field lines and the empty line after them.
     pub(crate) fields: Range<usize>,
-    /// The body in one piece, or the data of its chunks.
-    pub(crate) body: Vec<Range<usize>>,
+    pub(crate) body: BodyPieces,
+}
+
+/// Positions of a body: one, or those of the data of its chunks.
+#[derive(Debug, Default)]
+pub(crate) struct BodyPieces {
+    pub(crate) first: Range<usize>,
+    /// Most bodies are in one piece, so that this needs no memory.
+    pub(crate) rest: Vec<Range<usize>>,
+}
+
+impl BodyPieces {
+    fn push(&mut self, piece: Range<usize>) {
+        match self.first.end {
+            0 => self.first = piece,
+            _ => self.rest.push(piece),
+        }
+    }
 }
 
 /// Returns the positions of the parts of the first request in `bytes`.
@@ -73,7 +89,7 @@ pub(crate) struct Parts {
 /// If `bytes` do not begin with a complete request.
 pub(crate) fn split(bytes: &[u8]) -> Result<Parts, RawRequestError> {
     let at = line::after_empty_lines(bytes, 0);
-    let mut body = Vec::new();
+    let mut body = BodyPieces::default();
     let read = read_request_line(bytes, at).and_then(|line| {
         let (_, fields_end, _) = read_request(bytes, at, |piece| body.push(piece))?;
         Ok((line, fields_end))

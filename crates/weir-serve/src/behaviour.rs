@@ -1,6 +1,7 @@
 //! Behaviour of the server towards requests: plain data whose fields are flags of `weir serve`, one
 //! to one, the syntax of those flags, and the check for consistency.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -177,7 +178,7 @@ impl Behaviour {
     /// those of `--header`.
     pub(crate) fn fields_beside<'a>(
         &'a self,
-        own: &'a [(&'static str, String)],
+        own: &'a [(&'static str, Cow<'static, str>)],
     ) -> Vec<(&'a str, &'a str)> {
         let is_own = |name: &str| own.iter().any(|(other, _)| name.eq_ignore_ascii_case(other));
         let of_all = self.headers.iter().filter(|header| !is_own(&header.name));

@@ -83,7 +83,7 @@ fn respond(endpoint: ShopEndpoint, visit: &mut Visit<'_>) -> Result<ShopReply, R
         return Err(Refusal::TOO_LARGE);
     }
     match endpoint {
-        ShopEndpoint::Home => Ok(ShopReply::page(&pages::home())),
+        ShopEndpoint::Home => Ok(ShopReply::page(pages::home())),
         ShopEndpoint::LoginPage => Ok(users::login_page(visit)),
         ShopEndpoint::Login => users::log_in(visit),
         ShopEndpoint::Account => users::account(visit),
@@ -95,7 +95,7 @@ fn respond(endpoint: ShopEndpoint, visit: &mut Visit<'_>) -> Result<ShopReply, R
         ShopEndpoint::Order => api::order(visit),
         ShopEndpoint::Logout => users::log_out(visit),
         ShopEndpoint::Stats => {
-            Ok(ShopReply::json(200, &format!("{}\n", visit.state.stats().to_json())))
+            Ok(ShopReply::json(200, format!("{}\n", visit.state.stats().to_json()).into_bytes()))
         }
         ShopEndpoint::Other => match ShopEndpoint::methods(visit.request.path()) {
             methods if methods.is_empty() => Err(Refusal::NOT_FOUND),

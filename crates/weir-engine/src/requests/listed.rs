@@ -266,7 +266,7 @@ fn complete(
     batch.requests.clear();
     batch.requests.push(RawRequest { bytes, traits });
     let Some(scheme) = scheme else { return Ok(()) };
-    let request = Request::parse(&Arc::from(&batch.bytes[..]), scheme);
+    let request = Request::parse(&batch.bytes, scheme);
     let mut request = request.expect("values are checked when planned");
     if let Some(encoder) = encoder {
         let body = encoder.encode(request.body())?;

@@ -157,7 +157,7 @@ impl<'a> Script<'a> {
             for request in &batch.requests {
                 let bytes = &batch.bytes[from..from + request.bytes as usize];
                 from += bytes.len();
-                self.last.fields.push(Arc::new(Request::parse(&Arc::from(bytes), scheme)?));
+                self.last.fields.push(Arc::new(Request::parse(bytes, scheme)?));
             }
         }
         batch.fields.clone_from(&self.last.fields);

@@ -171,7 +171,7 @@ impl SetupClient {
                 client.set_interest(Interest::Body, &budget);
                 let mut exchange = SingleExchange::http2(client, link.now().0);
                 let scheme = if self.tls.is_some() { "https" } else { "http" };
-                exchange.request(&Arc::new(Request::parse(&Arc::from(bytes), scheme)?));
+                exchange.request(&Arc::new(Request::parse(bytes, scheme)?));
                 exchange
             }
             _ => {

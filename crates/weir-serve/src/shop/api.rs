@@ -1,5 +1,7 @@
 //! The endpoints that speak JSON: products, which need a token, carts and orders.
 
+use std::sync::{Arc, LazyLock};
+
 use super::cookies::ShopCookie;
 use super::form;
 use super::ids::CartId;
@@ -16,25 +18,25 @@ const PRODUCTS: u64 = 100;
 /// Products of a page.
 const PAGE_PRODUCTS: u64 = 10;
 
+/// Number of pages, and what they say.
+const PAGES_COUNT: u64 = PRODUCTS / PAGE_PRODUCTS;
+static PAGES: LazyLock<Vec<Arc<[u8]>>> =
+    LazyLock::new(|| (1..=PAGES_COUNT).map(page_json).collect());
+
 /// Largest quantity that is added to a cart at once.
 const QUANTITY_MAX: u64 = 1000;
 
 /// Responds with a page of products: the first, or `page` of the query.
 pub(super) fn products(visit: &Visit<'_>) -> Result<ShopReply, Refusal> {
     authorize(visit)?;
-    let pages = PRODUCTS / PAGE_PRODUCTS;
     let page = match form::value(visit.request.query(), "page") {
         None => 1,
         Some(text) => parse_digits(&text).unwrap_or(0),
     };
-    if !(1..=pages).contains(&page) {
+    if !(1..=PAGES_COUNT).contains(&page) {
         return Err(Refusal::BAD_PAGE);
     }
-    let last = page * PAGE_PRODUCTS;
-    let products: Vec<String> = (last - PAGE_PRODUCTS + 1..=last).map(product_json).collect();
-    let products = products.join(",");
-    let json = format!("{{\"page\":{page},\"pages\":{pages},\"products\":[{products}]}}\n");
-    Ok(ShopReply::json(200, &json))
+    Ok(ShopReply::json(200, Arc::clone(&PAGES[page as usize - 1])))
 }
 
 /// Responds with the product whose id ends the path.
@@ -43,7 +45,7 @@ pub(super) fn product(visit: &Visit<'_>) -> Result<ShopReply, Refusal> {
     let id = visit.request.path().rsplit(|&byte| byte == b'/').next();
     let id = id.and_then(parse_digits).filter(|id| (1..=PRODUCTS).contains(id));
     let id = id.ok_or(Refusal::NOT_FOUND)?;
-    Ok(ShopReply::json(200, &format!("{}\n", product_json(id))))
+    Ok(ShopReply::json(200, format!("{}\n", product_json(id)).into_bytes()))
 }
 
 /// Adds a product to the cart. A request without a cart gets one.
@@ -59,7 +61,7 @@ pub(super) fn add_to_cart(visit: &mut Visit<'_>) -> Result<ShopReply, Refusal> {
         found => found?,
     };
     visit.state.add_to_cart(id, product, quantity);
-    let reply = ShopReply::json(201, &cart_json(visit.state, id));
+    let reply = ShopReply::json(201, cart_json(visit.state, id).into_bytes());
     Ok(match found {
         Ok(_) => reply,
         Err(_) => reply.with("Set-Cookie", ShopCookie::Cart.set(&id.to_string())),
@@ -70,7 +72,7 @@ pub(super) fn add_to_cart(visit: &mut Visit<'_>) -> Result<ShopReply, Refusal> {
 pub(super) fn cart(visit: &Visit<'_>) -> Result<ShopReply, Refusal> {
     let cookie = visit.cookies.value(ShopCookie::Cart);
     let id = visit.state.find_cart(cookie, visit.session())?;
-    Ok(ShopReply::json(200, &cart_json(visit.state, id)))
+    Ok(ShopReply::json(200, cart_json(visit.state, id).into_bytes()))
 }
 
 /// Orders the cart that the body names.
@@ -79,7 +81,7 @@ pub(super) fn order(visit: &mut Visit<'_>) -> Result<ShopReply, Refusal> {
     let cart = fields.text_or_number("cart").ok_or(Refusal::BAD_JSON)?;
     let id = visit.state.find_cart(Some(cart), visit.session())?;
     let order = visit.state.order(id);
-    Ok(ShopReply::json(201, &format!("{{\"order\":{order}}}\n")))
+    Ok(ShopReply::json(201, format!("{{\"order\":{order}}}\n").into_bytes()))
 }
 
 /// Checks the bearer token.
@@ -90,6 +92,14 @@ fn authorize(visit: &Visit<'_>) -> Result<(), BrokenRule> {
 /// Returns the price of a product, in cents.
 fn price(product: u64) -> u64 {
     100 + product * 37 % 900
+}
+
+fn page_json(page: u64) -> Arc<[u8]> {
+    let last = page * PAGE_PRODUCTS;
+    let products: Vec<String> = (last - PAGE_PRODUCTS + 1..=last).map(product_json).collect();
+    let products = products.join(",");
+    let json = format!("{{\"page\":{page},\"pages\":{PAGES_COUNT},\"products\":[{products}]}}\n");
+    json.into_bytes().into()
 }
 
 fn product_json(id: u64) -> String {

@@ -1,40 +1,48 @@
 //! A response of the shop, and the reason for which a request is refused. It decides nothing.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::rules::BrokenRule;
+
+/// Fields for which a response has room before it grows.
+const FIELDS_USUAL: usize = 4;
 
 /// A response of the shop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ShopReply {
     pub(crate) status: u16,
     /// Names and values, as HTTP/1 writes them.
-    pub(crate) fields: Vec<(&'static str, String)>,
+    pub(crate) fields: Vec<(&'static str, Cow<'static, str>)>,
     pub(crate) body: Arc<[u8]>,
 }
 
 impl ShopReply {
     /// Makes a response without a body.
     pub(super) fn empty(status: u16) -> ShopReply {
-        let fields = vec![("Cache-Control", "no-store".to_owned())];
-        ShopReply { status, fields, body: Arc::default() }
+        ShopReply { status, fields: Vec::with_capacity(FIELDS_USUAL), body: Arc::default() }
+            .with("Cache-Control", "no-store")
     }
 
-    pub(super) fn json(status: u16, body: &str) -> ShopReply {
+    pub(super) fn json(status: u16, body: impl Into<Arc<[u8]>>) -> ShopReply {
         ShopReply::text(status, "application/json", body)
     }
 
-    pub(super) fn page(body: &str) -> ShopReply {
-        ShopReply::text(200, "text/html; charset=utf-8", body)
+    pub(super) fn page(body: String) -> ShopReply {
+        ShopReply::text(200, "text/html; charset=utf-8", body.into_bytes())
     }
 
-    fn text(status: u16, media_type: &str, body: &str) -> ShopReply {
-        let reply = ShopReply { body: body.as_bytes().into(), ..ShopReply::empty(status) };
+    fn text(status: u16, media_type: &'static str, body: impl Into<Arc<[u8]>>) -> ShopReply {
+        let reply = ShopReply { body: body.into(), ..ShopReply::empty(status) };
         reply.with("Content-Type", media_type)
     }
 
     /// Adds a field.
-    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> ShopReply {
+    pub(super) fn with(
+        mut self,
+        name: &'static str,
+        value: impl Into<Cow<'static, str>>,
+    ) -> ShopReply {
         self.fields.push((name, value.into()));
         self
     }
@@ -69,7 +77,10 @@ impl Refusal {
 
     /// Returns the response: its reason as JSON.
     pub(super) fn reply(self) -> ShopReply {
-        let reply = ShopReply::json(self.status, &format!("{{\"error\":\"{}\"}}\n", self.reason));
+        let reply = ShopReply::json(
+            self.status,
+            format!("{{\"error\":\"{}\"}}\n", self.reason).into_bytes(),
+        );
         match self.rule.is_some_and(BrokenRule::is_of_tokens) {
             // RFC 6750 §3. For sessions in cookies there is no challenge.
             true => reply.with("WWW-Authenticate", "Bearer"),

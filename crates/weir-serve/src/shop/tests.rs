@@ -108,7 +108,7 @@ fn a_user_walks_through_the_shop() {
         "flash=welcome; Path=/account; Max-Age=1",
     ];
     assert_eq!(set_cookies(&reply), expected);
-    assert!(reply.fields.contains(&("Location", "/account".to_owned())));
+    assert!(reply.fields.contains(&("Location", "/account".into())));
     let session = format!("Cookie: session={id}");
     let account = get(&shop, 2, "/account", &[&session, "Cookie: seen=1; flash=welcome"]);
     assert!(text(&account).contains("<b>ann &lt;lee&gt;</b>"), "{account:?}");
@@ -160,7 +160,7 @@ fn every_answer_is_fresh_and_has_its_type() {
     check(get(&shop, 0, "/none", &[]), 404, json);
     check(send(&shop, 0, "HEAD / HTTP/1.1", &[], ""), 200, html);
     let reply = send(&shop, 0, "DELETE /login HTTP/1.1", &[], "");
-    assert!(reply.fields.contains(&("Allow", "GET, POST".to_owned())), "{reply:?}");
+    assert!(reply.fields.contains(&("Allow", "GET, POST".into())), "{reply:?}");
     check(reply, 405, json);
     let large = "x".repeat(65 * 1024);
     check(post(&shop, 0, "/api/cart", &[], &large), 413, json);
@@ -253,7 +253,7 @@ fn products_need_a_token_that_holds() {
         assert_eq!(get(&one, 0, "/api/products", fields).status, 401);
     }
     let reply = get(&one, 0, "/api/products/1", &["Authorization: Bearer 0-0000000000000001"]);
-    assert!(reply.fields.contains(&("WWW-Authenticate", "Bearer".to_owned())));
+    assert!(reply.fields.contains(&("WWW-Authenticate", "Bearer".into())));
     check(&one, &reply, 401, "token_missing 2, token_unknown 1");
     // The last moment at which it holds, counted from its response at 1 ns.
     let one = shop(false);

@@ -18,10 +18,10 @@ const USER_BYTES_MAX: usize = 200;
 pub(super) fn login_page(visit: &mut Visit<'_>) -> ShopReply {
     let known = visit.known_session().map(|(_, session)| session.csrf);
     match known {
-        Ok(csrf) => ShopReply::page(&pages::login(&csrf_text(csrf))),
+        Ok(csrf) => ShopReply::page(pages::login(&csrf_text(csrf))),
         Err(_) => {
             let (id, csrf) = visit.state.begin_session();
-            let page = ShopReply::page(&pages::login(&csrf_text(csrf)));
+            let page = ShopReply::page(pages::login(&csrf_text(csrf)));
             page.with("Set-Cookie", ShopCookie::Session.set(&id.to_string()))
         }
     }
@@ -57,7 +57,7 @@ pub(super) fn log_in(visit: &mut Visit<'_>) -> Result<ShopReply, Refusal> {
 /// Responds with the page of the user.
 pub(super) fn account(visit: &Visit<'_>) -> Result<ShopReply, Refusal> {
     let (_, user) = visit.user_session()?;
-    Ok(ShopReply::page(&pages::account(user)))
+    Ok(ShopReply::page(pages::account(user)))
 }
 
 /// Gives a token: to a user who is logged in, or to a client with the secret.
@@ -79,7 +79,7 @@ pub(super) fn token(visit: &mut Visit<'_>) -> Result<ShopReply, Refusal> {
     let json = format!(
         "{{\"access_token\":\"{token}\",\"token_type\":\"Bearer\",\"expires_in\":{seconds}}}\n"
     );
-    Ok(ShopReply::json(200, &json))
+    Ok(ShopReply::json(200, json.into_bytes()))
 }
 
 /// Ends the session.

@@ -98,7 +98,7 @@ impl Multiplexed for ToyClient {
 
     fn request(&mut self, request: &Arc<Request>, _now_ns: u64) -> RequestId {
         assert!(self.capacity() > 0, "a request needs capacity");
-        assert_eq!((request.method.as_str(), &request.target[..]), ("GET", &b"/"[..]));
+        assert_eq!((request.method(), request.target()), (&b"GET"[..], &b"/"[..]));
         let index = self.streams.iter().position(Option::is_none).expect("there is capacity");
         self.last_stream += 1;
         self.streams[index] = Some(self.last_stream);

@@ -74,7 +74,7 @@ impl RequestCache {
         out: &mut Vec<u8>,
     ) -> H2RequestTraits {
         let traits = H2RequestTraits {
-            is_head: request.method == "HEAD",
+            is_head: request.method() == b"HEAD",
             has_body: !request.body().is_empty(),
         };
         let generation = encoder.generation();
@@ -98,13 +98,13 @@ impl RequestCache {
 /// Appends the block of a request: pseudo-header fields first (RFC 9113 §8.3.1).
 fn push_fields(request: &Request, encoder: &mut Encoder, block: &mut Vec<u8>) {
     encoder.begin(block);
-    encoder.field(b":method", request.method.as_bytes(), block);
-    encoder.field(b":scheme", request.scheme.as_bytes(), block);
-    if !request.authority.is_empty() {
-        encoder.field(b":authority", &request.authority, block);
+    encoder.field(b":method", request.method(), block);
+    encoder.field(b":scheme", request.scheme().as_bytes(), block);
+    if !request.authority().is_empty() {
+        encoder.field(b":authority", request.authority(), block);
     }
-    encoder.field(b":path", &request.target, block);
-    for (name, value) in &request.fields {
-        encoder.field(name.as_bytes(), value, block);
+    encoder.field(b":path", request.target(), block);
+    for (name, value) in request.fields() {
+        encoder.field(name, value, block);
     }
 }

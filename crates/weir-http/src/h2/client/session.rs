@@ -393,8 +393,8 @@ mod tests {
         let mut session = ClientSession::new(10, &H2Options::default());
         session.handle(H2Frame::Settings(&[]), 0).expect("no setting is wrong");
         session.next_stream = STREAM_MAX - 2;
-        let bytes: Arc<[u8]> = Arc::from(&b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"[..]);
-        let request = Arc::new(Request::parse(&bytes, "http").expect("a complete request"));
+        let request = Request::parse(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "http");
+        let request = Arc::new(request.expect("a complete request"));
         session.request(&request, 0);
         assert_eq!((session.capacity(), session.is_retiring()), (1, false));
         let RequestId(slot) = session.request(&request, 0);

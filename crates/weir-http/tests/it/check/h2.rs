@@ -33,7 +33,7 @@ fn run_client(bytes: &[u8], piece_bytes: usize) -> ClientResult {
     let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
     assert_eq!(client.receive(&settings, 0, &mut Vec::new()), Ok(()));
     for text in ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"] {
-        let request = Request::parse(&Arc::from(text.as_bytes()), "http").expect("complete");
+        let request = Request::parse(text.as_bytes(), "http").expect("complete");
         let request = Arc::new(request);
         for _ in 0..REQUESTS / 2 {
             client.request(&request, 0);

@@ -90,8 +90,7 @@ pub(super) fn frames(mut bytes: &[u8]) -> Vec<Sent> {
 
 /// Returns a request from its HTTP/1 form, without the empty line.
 pub(super) fn request(text: &str) -> Arc<Request> {
-    let bytes: Arc<[u8]> = Arc::from(text.as_bytes());
-    Arc::new(Request::parse(&bytes, "http").expect("a complete request"))
+    Arc::new(Request::parse(text.as_bytes(), "http").expect("a complete request"))
 }
 
 /// Returns a GET.

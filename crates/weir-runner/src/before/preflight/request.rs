@@ -74,6 +74,6 @@ pub(super) fn exchange_of(
     rules.for_each(|rules| client.set_calls(rules));
     format.into_iter().for_each(|format| client.set_messages(format));
     let mut exchange = SingleExchange::http2(client, now.0);
-    exchange.request(&Arc::new(load.requests.request.request(load.plan.target.scheme.as_str())));
+    exchange.request(&Arc::new(load.requests.request.request(load.target.scheme())));
     exchange
 }

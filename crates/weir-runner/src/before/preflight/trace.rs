@@ -58,14 +58,15 @@ impl ExchangeTrace {
 
     /// Sets the request to one of HTTP/2.
     pub(super) fn sent_http2(&mut self, request: &Request) {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let mut head = format!("{} {} HTTP/2\n", request.method, text(&request.target));
-        head += &format!(":scheme: {}\n:authority: {}\n", request.scheme, text(&request.authority));
-        for (name, value) in &request.fields {
-            head += &format!("{name}: {}\n", text(value));
+        let text = String::from_utf8_lossy;
+        let mut head = format!("{} {} HTTP/2\n", text(request.method()), text(request.target()));
+        head += &format!(":scheme: {}\n", request.scheme());
+        head += &format!(":authority: {}\n", text(request.authority()));
+        for (name, value) in request.fields() {
+            head += &format!("{}: {}\n", text(name), text(value));
         }
         head.push('\n');
-        let is_grpc = request.fields.iter().any(|(name, value)| is_grpc_type(name, value));
+        let is_grpc = request.fields().any(|(name, value)| is_grpc_type(name, value));
         // Its messages are binary; they are shown as they were given.
         let body = if is_grpc { &[][..] } else { request.body() };
         self.request = message(&head, body, false);
@@ -148,8 +149,8 @@ fn decoded(head: &str, response: &ReceivedResponse<'_>) -> String {
 }
 
 /// True for the field that makes a body messages of gRPC.
-fn is_grpc_type(name: &str, value: &[u8]) -> bool {
-    name.eq_ignore_ascii_case("content-type") && value.starts_with(b"application/grpc")
+fn is_grpc_type(name: &[u8], value: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"content-type") && value.starts_with(b"application/grpc")
 }
 
 /// Returns the text of a message.

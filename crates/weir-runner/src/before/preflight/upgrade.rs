@@ -159,7 +159,7 @@ fn converse<B: Backend>(
     match is_idle {
         true => exchange.listen(),
         false => {
-            let request = load.requests.request.request(load.plan.target.scheme.as_str());
+            let request = load.requests.request.request(load.target.scheme());
             exchange.request(&Arc::new(request));
         }
     }

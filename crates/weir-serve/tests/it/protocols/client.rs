@@ -52,8 +52,7 @@ pub(crate) fn read(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usiz
 
 /// Returns a request from its HTTP/1 form.
 pub(crate) fn request(text: &str) -> Arc<Request> {
-    let bytes: Arc<[u8]> = Arc::from(text.as_bytes());
-    Arc::new(Request::parse(&bytes, "http").expect("a complete request"))
+    Arc::new(Request::parse(text.as_bytes(), "http").expect("a complete request"))
 }
 
 /// Returns a GET of `path`.
