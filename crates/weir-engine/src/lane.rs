@@ -8,8 +8,6 @@
 //! record, and the requests that it sends.
 
 mod http1;
-mod http1_slots;
-mod http1_unsent;
 mod returned;
 mod streams;
 

@@ -91,10 +91,22 @@ impl ConnectionPool {
     /// True if a slot that comes due finds a connection, and if users begin, a free seat on one.
     #[inline(always)]
     pub(crate) fn has_place(&self) -> bool {
-        match self.ledger.users() {
-            None => self.has_free(),
-            Some(users) => users.has_seat(),
+        match self.ledger.has_users() {
+            false => self.has_free(),
+            true => self.has_seat(),
         }
+    }
+
+    /// True if a user who begins finds a seat.
+    #[cold]
+    fn has_seat(&self) -> bool {
+        self.ledger.users().is_some_and(|users| users.has_seat())
+    }
+
+    /// Returns the time at which the next user acts; [`Nanos::MAX`] if none waits.
+    #[cold]
+    pub(crate) fn next_user_at(&self) -> Nanos {
+        self.ledger.users().map_or(Nanos::MAX, |users| users.next_due())
     }
 
     /// True if no member of M is on the wire and unresolved, and no user of M has not ended.
@@ -106,7 +118,7 @@ impl ConnectionPool {
     /// True if the step of a user is due.
     #[inline]
     pub(crate) fn has_due_user(&self, now: Nanos) -> bool {
-        self.ledger.users().is_some_and(|users| users.next_due() <= now)
+        self.ledger.has_users() && self.next_user_at() <= now
     }
 
     /// Notes that `conn` can take requests, after it could take none.

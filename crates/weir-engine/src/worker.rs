@@ -514,16 +514,20 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
             }
             false => Nanos::MAX,
         };
-        let is_over = self.stage.is_over(&self.pool.timeline, self.turn.now);
-        // If the load ends with the window, not even slots due before t1 are sent later.
-        if !is_over && (slot < t1 || self.slots.has_tail) {
-            until = until.min(slot);
-        }
-        if !is_over && let Some(users) = self.pool.ledger.users() {
-            until = until.min(users.next_due());
+        if !self.stage.is_over(&self.pool.timeline, self.turn.now) {
+            // If the load ends with the window, not even slots due before t1 are sent later.
+            if slot < t1 || self.slots.has_tail {
+                until = until.min(slot);
+            }
+            if self.pool.ledger.has_users() {
+                until = until.min(self.pool.next_user_at());
+            }
+            if self.can_resend() {
+                until = until.min(self.turn.now);
+            }
         }
         // Idle time is used to call the script for future slots.
-        if (self.can_resend() && !is_over) || self.has_time_ahead() {
+        if self.has_time_ahead() {
             until = until.min(self.turn.now);
         }
         until

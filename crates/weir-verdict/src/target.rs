@@ -2,7 +2,7 @@
 
 use crate::thresholds::{TARGET_DEGRADED, TARGET_FAILED};
 use weir_result::document::{Accounting, Document, SliceEntry, TargetLine, TargetState};
-use weir_result::{Callback, FailurePhase, Outcomes, errno};
+use weir_result::{Callback, FailurePhase, MissKind, Outcomes, errno};
 use weir_text::{units, words_of_kind};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -190,6 +190,16 @@ fn refusal(document: &Document) -> Option<String> {
     Some(format!("the server ended connections ({frame}: {reason})"))
 }
 
+/// Returns the error status that all bad responses have; `None` if they are of several kinds. It
+/// says more than the expectation that it misses.
+fn only_error_status(document: &Document) -> Option<u16> {
+    let results = &document.results;
+    let mut errors =
+        results.status.iter().filter(|(code, _)| !document.plan.success.accepts(**code));
+    let (code, count) = errors.next()?;
+    (*count == results.outcomes.bad_response && errors.next().is_none()).then_some(*code)
+}
+
 /// Formats `3.1% timed out`, `100% of responses were 404`, `no response within 10 s`.
 fn most_frequent(document: &Document, sent: u64) -> String {
     let results = &document.results;
@@ -225,13 +235,14 @@ fn most_frequent(document: &Document, sent: u64) -> String {
         if kind.starts_with(STREAM) {
             return (*count, failed_stream(&document.accounting, kind, *count, answered));
         }
-        let of_responses = results.outcomes.bad_response as f64 / answered.max(1) as f64;
-        let missed = units::short_percent(of_responses);
-        let kind = words_of_kind(kind);
-        (
-            results.outcomes.bad_response,
-            format!("{missed} of responses missed an expectation ({kind})"),
-        )
+        let bad = results.outcomes.bad_response;
+        let share = units::short_percent(bad as f64 / answered.max(1) as f64);
+        let only_error = only_error_status(document).filter(|_| kind == MissKind::Status.name());
+        let problem = match only_error {
+            Some(code) => format!("were {code}"),
+            None => format!("missed an expectation ({})", words_of_kind(kind)),
+        };
+        (bad, format!("{share} of responses {problem}"))
     }));
     let unended = document.results.unended_streams();
     causes.push((unended, format!("{} ended without the end mark of others", share(unended))));

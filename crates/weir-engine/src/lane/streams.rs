@@ -521,7 +521,7 @@ impl StreamLane {
             Observed { place: ExchangePlace { conn, id }, kernel }
         });
         let outcome = Outcome::of(Response { status, first_byte_at }, is_ok);
-        ledger.responded(&pool.timeline, &exchange, 1, outcome, at, observed);
+        ledger.responded::<true>(&pool.timeline, &exchange, 1, outcome, at, observed);
         pool.connections.at_mut(conn).responded();
         pool.connections.alive(at);
     }

@@ -71,6 +71,12 @@ impl Ledger {
         }
     }
 
+    /// True if the exchanges are steps of users. Cheaper than to look at them, for a run without.
+    #[inline(always)]
+    pub(crate) fn has_users(&self) -> bool {
+        self.users.is_some()
+    }
+
     /// Returns the users whose steps the exchanges are.
     #[inline(always)]
     pub(crate) fn users(&self) -> Option<&Users> {
@@ -169,9 +175,10 @@ impl Ledger {
     }
 
     /// Announces the same response, `outcome`, to `exchanges` identical exchanges; if they are
-    /// [observed](Ledger::observes), there is one of them.
+    /// [observed](Ledger::observes), there is one of them. Responses to users are all checked, so a
+    /// run without `CHECKS` has code without users.
     #[inline(always)]
-    pub(crate) fn responded(
+    pub(crate) fn responded<const CHECKS: bool>(
         &mut self,
         timeline: &Timeline,
         exchange: &Exchange,
@@ -180,15 +187,27 @@ impl Ledger {
         at: Nanos,
         observed: Option<Observed>,
     ) {
+        debug_assert!(CHECKS || self.users.is_none());
         match observed {
-            Some(observed) => self.responded_observed(timeline, exchange, outcome, at, observed),
-            None => self.recorder.completed(timeline, exchange, outcome, at, exchanges),
+            Some(observed) if CHECKS && self.users.is_some() => {
+                self.responded_to_user(timeline, exchange, outcome, at, observed);
+            }
+            observed => {
+                self.recorder.completed(timeline, exchange, outcome, at, exchanges);
+                if let Some(Observed { place, kernel }) = observed {
+                    let conn = place.conn;
+                    let exchange = *exchange;
+                    let messages = None;
+                    let completion = Completion { conn, exchange, outcome, at, messages, kernel };
+                    self.observe(timeline, place, completion);
+                }
+            }
         }
     }
 
-    /// Announces a response to an exchange that observers or users get.
+    /// Announces a response to the request of a user.
     #[inline(never)]
-    fn responded_observed(
+    fn responded_to_user(
         &mut self,
         timeline: &Timeline,
         exchange: &Exchange,
@@ -202,6 +221,7 @@ impl Ledger {
         let conn = place.conn;
         let completion = Completion { conn, exchange, outcome, at, messages: None, kernel };
         self.observe(timeline, place, completion);
+        self.move_user(timeline, place, &completion);
     }
 
     /// Announces an exchange that ended without a response: it failed, or its timeout has expired.
@@ -398,6 +418,7 @@ impl Ledger {
         let kernel = None;
         let completion = Completion { conn, exchange, outcome, at, messages, kernel };
         self.observe(timeline, place, completion);
+        self.move_user(timeline, place, &completion);
     }
 
     /// Announces a completion to the observers, with its messages if they are measured.
@@ -410,8 +431,12 @@ impl Ledger {
             completion.messages = Some(ended);
         }
         self.observers.completed(&completion, self.stamping.covers(place.conn));
+    }
+
+    /// Moves on the user whose exchange has ended, and counts it if it has ended too.
+    fn move_user(&mut self, timeline: &Timeline, place: ExchangePlace, completion: &Completion) {
         let users = self.users.as_mut();
-        if let Some(end) = users.and_then(|users| users.completed(place, &completion)) {
+        if let Some(end) = users.and_then(|users| users.completed(place, completion)) {
             self.recorder.user_ended(timeline, &end);
         }
     }

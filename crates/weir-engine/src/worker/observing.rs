@@ -54,7 +54,9 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
 
     /// Records the phases as they pass.
     pub(super) fn observe(&mut self, now: Nanos) {
-        if self.is_exhausted(now) {
+        if let Some(left) = self.slots.quota
+            && self.is_exhausted(left, now)
+        {
             self.pool.timeline.cut(now, 0);
         }
         let Timeline { t0, t1, .. } = self.pool.timeline;
@@ -90,10 +92,11 @@ impl<B: Backend, L: Lane> Worker<'_, B, L> {
         self.backend.keep_cpu(now.after(FRAME_WORK_NS));
     }
 
-    /// True if a closed loop with a number of requests is complete, or never will be: there was no
-    /// response for longer than a request and a connect may take together.
-    fn is_exhausted(&self, now: Nanos) -> bool {
-        let Some(left) = self.slots.quota else { return false };
+    /// True if a closed loop with a number of requests, of which so many are left, is complete, or
+    /// never will be: there was no response for longer than a request and a connect may take
+    /// together. Apart from the code of runs without such a number.
+    #[inline(never)]
+    fn is_exhausted(&self, left: u64, now: Nanos) -> bool {
         let Timeline { t0, t1, .. } = self.pool.timeline;
         if t1 <= now {
             return false;

@@ -210,6 +210,15 @@ fn a_missing_capture_ends_its_user_and_names_no_value() {
 }
 
 #[test]
+fn an_error_that_is_the_only_one_is_named_by_its_status() {
+    let server = Serve::start(&["--status", "401"]);
+    let words = format!("-c 2 -n 20 --warmup 0 --follow 1 {}", server.url());
+    let ran = weir::load("auto", &words, &["--no-preflight"]);
+    assert_eq!(ran.document.results.missed["expect_status"], 20, "{ran}");
+    ran.assert_says("FAILED: 100% of responses were 401");
+}
+
+#[test]
 fn wrong_scenarios_are_refused_with_file_line_and_key() {
     let directory = Directory::new();
     let check = |text: &str, expected: &str| {
