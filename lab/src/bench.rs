@@ -23,6 +23,7 @@ mod peers;
 mod scripts;
 mod serving;
 mod tls;
+mod users;
 mod watching;
 
 use crate::rig::Case;
@@ -45,6 +46,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("serve", serving::serving),
     Case::new("scripts", scripts::scripts),
     Case::new("lists", lists::lists),
+    Case::new("users", users::users),
     Case::new("messages", messages::messages),
     Case::new("held", held::held),
 ];

@@ -64,7 +64,7 @@ have all tables, the load, the machine and what else it did.
 ",
     entries: "\
         defaults depth pipelining bodies close tls http2 pacing connections million endurance
-        fleet watching serve scripts lists messages held",
+        fleet watching serve scripts lists users messages held",
 };
 
 impl Page {
