@@ -323,7 +323,9 @@ impl Users {
         let redirect = Redirect::of(response, &own.line, &self.plan.origin);
         let kind = match redirect {
             None => return Ok(false),
-            Some(Redirect::Here(hop)) if own.hops < self.plan.redirects => {
+            Some(Redirect::Here(mut hop)) if own.hops < self.plan.redirects => {
+                // What has become a GET stays one.
+                hop.is_get |= own.hop.as_ref().is_some_and(|before| before.is_get);
                 own.hop = Some(hop);
                 own.is_redirected = true;
                 self.keep_cookies(user, response, at);

@@ -3,10 +3,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::expect::ExpectError;
 
@@ -42,10 +45,13 @@ impl Pointer {
     /// # Errors
     /// If the text is not JSON; with the reason.
     pub(super) fn find(&self, text: &[u8]) -> Result<Option<Scalar>, String> {
+        self.read(text).map_err(|error| error.to_string())
+    }
+
+    fn read<'de, T: Deserialize<'de>>(&self, text: &'de [u8]) -> serde_json::Result<Option<T>> {
         let mut json = serde_json::Deserializer::from_slice(text);
-        let found = Seek(&self.tokens).deserialize(&mut json);
-        let found = found.and_then(|found| json.end().map(|()| found));
-        found.map_err(|error| error.to_string())
+        let found = Seek::new(&self.tokens).deserialize(&mut json)?;
+        json.end().map(|()| found)
     }
 }
 
@@ -65,14 +71,13 @@ impl JsonPointer {
     }
 
     /// Returns the value that a JSON text has there, as text; `None` if there is none that is a
-    /// string, a number or a boolean.
+    /// string, a number or a boolean. A number has the digits of the text, however many.
     pub fn value(&self, text: &[u8]) -> Option<String> {
-        match self.0.find(text).ok()?? {
-            Scalar::Text(text) => Some(text),
-            scalar @ (Scalar::Bool(_) | Scalar::Integer(_) | Scalar::Float(_)) => {
-                Some(scalar.to_string())
-            }
-            Scalar::Null | Scalar::Compound => None,
+        let raw = self.0.read::<&RawValue>(text).ok()??.get();
+        match raw.as_bytes().first()? {
+            b'"' => serde_json::from_str(raw).ok(),
+            b'n' | b'{' | b'[' => None,
+            _ => Some(raw.to_owned()),
         }
     }
 }
@@ -156,57 +161,63 @@ impl fmt::Display for Scalar {
 }
 
 /// Reads one value, and returns the one below it at these tokens.
-struct Seek<'p>(&'p [String]);
+struct Seek<'p, T> {
+    tokens: &'p [String],
+    found: PhantomData<T>,
+}
 
-impl<'de> DeserializeSeed<'de> for Seek<'_> {
-    type Value = Option<Scalar>;
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Option<Scalar>, D::Error> {
-        json.deserialize_any(self)
+impl<'p, T> Seek<'p, T> {
+    fn new(tokens: &'p [String]) -> Seek<'p, T> {
+        Seek { tokens, found: PhantomData }
     }
 }
 
-impl Seek<'_> {
-    /// Returns a value that has none below it.
-    fn leaf<E>(&self, value: impl FnOnce() -> Scalar) -> Result<Option<Scalar>, E> {
-        Ok(self.0.is_empty().then(value))
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Seek<'_, T> {
+    type Value = Option<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Option<T>, D::Error> {
+        match self.tokens {
+            [] => T::deserialize(json).map(Some),
+            _ => json.deserialize_any(self),
+        }
     }
 }
 
-impl<'de> Visitor<'de> for Seek<'_> {
-    type Value = Option<Scalar>;
+/// A value with others below it; those without have nothing at the tokens that are left.
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Seek<'_, T> {
+    type Value = Option<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Option<Scalar>, E> {
-        self.leaf(|| Scalar::Null)
+    fn visit_unit<E>(self) -> Result<Option<T>, E> {
+        Ok(None)
     }
 
-    fn visit_bool<E>(self, is_true: bool) -> Result<Option<Scalar>, E> {
-        self.leaf(|| Scalar::Bool(is_true))
+    fn visit_bool<E>(self, _: bool) -> Result<Option<T>, E> {
+        Ok(None)
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Option<Scalar>, E> {
-        self.leaf(|| Scalar::Integer(number.into()))
+    fn visit_u64<E>(self, _: u64) -> Result<Option<T>, E> {
+        Ok(None)
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Option<Scalar>, E> {
-        self.leaf(|| Scalar::Integer(number.into()))
+    fn visit_i64<E>(self, _: i64) -> Result<Option<T>, E> {
+        Ok(None)
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Option<Scalar>, E> {
-        self.leaf(|| Scalar::Float(number))
+    fn visit_f64<E>(self, _: f64) -> Result<Option<T>, E> {
+        Ok(None)
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Option<Scalar>, E> {
-        self.leaf(|| Scalar::Text(text.to_owned()))
+    fn visit_str<E>(self, _: &str) -> Result<Option<T>, E> {
+        Ok(None)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Option<Scalar>, A::Error> {
-        let mut found = self.0.is_empty().then_some(Scalar::Compound);
-        let (first, rest) = self.0.split_first().unzip();
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Option<T>, A::Error> {
+        let mut found = None;
+        let (first, rest) = self.tokens.split_first().unzip();
         // No sign and no leading zero (RFC 6901 §4).
         let wanted = first.and_then(|first| {
             let index: usize = first.parse().ok()?;
@@ -214,7 +225,7 @@ impl<'de> Visitor<'de> for Seek<'_> {
         });
         for index in 0.. {
             if wanted == Some(index) {
-                match elements.next_element_seed(Seek(rest.unwrap_or_default()))? {
+                match elements.next_element_seed(Seek::new(rest.unwrap_or_default()))? {
                     Some(element) => found = element,
                     None => break,
                 }
@@ -225,14 +236,14 @@ impl<'de> Visitor<'de> for Seek<'_> {
         Ok(found)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Option<Scalar>, A::Error> {
-        let mut found = self.0.is_empty().then_some(Scalar::Compound);
-        let wanted = self.0.split_first();
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Option<T>, A::Error> {
+        let mut found = None;
+        let wanted = self.tokens.split_first();
         while let Some(BorrowedName(name)) = members.next_key()? {
             match wanted {
                 // Of members with the same name the last one counts, as in most readers.
                 Some((first, rest)) if *first == name => {
-                    found = members.next_value_seed(Seek(rest))?
+                    found = members.next_value_seed(Seek::new(rest))?
                 }
                 _ => {
                     members.next_value::<IgnoredAny>()?;
@@ -243,8 +254,58 @@ impl<'de> Visitor<'de> for Seek<'_> {
     }
 }
 
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Scalar, D::Error> {
+        json.deserialize_any(ScalarVisitor)
+    }
+}
+
+struct ScalarVisitor;
+
+impl<'de> Visitor<'de> for ScalarVisitor {
+    type Value = Scalar;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Scalar, E> {
+        Ok(Scalar::Null)
+    }
+
+    fn visit_bool<E>(self, is_true: bool) -> Result<Scalar, E> {
+        Ok(Scalar::Bool(is_true))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Scalar, E> {
+        Ok(Scalar::Integer(number.into()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Scalar, E> {
+        Ok(Scalar::Integer(number.into()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
+        Ok(Scalar::Float(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
+        Ok(Scalar::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Scalar, A::Error> {
+        while elements.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Compound)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Scalar, A::Error> {
+        while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Compound)
+    }
+}
+
 /// The name of a member, borrowed if it has no escapes.
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct BorrowedName<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]

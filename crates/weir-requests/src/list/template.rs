@@ -50,8 +50,19 @@ impl TemplateFields {
         let mut marked = String::with_capacity(text.len());
         let mut rest = unquoted.as_str();
         while let Some((before, after)) = rest.split_once("{{") {
-            let Some((field, after)) = after.split_once("}}") else { break };
+            let Some((field, after)) = after.split_once("}}") else {
+                return unended(after).map_or_else(|| Ok(marked + rest), Err);
+            };
             marked += before;
+            let form = match form {
+                TextForm::Target if marked.contains('?') => TextForm::Query,
+                form => form,
+            };
+            if field == "history" && !is_whole_value(&marked) {
+                return Err(
+                    "{{history}} is a whole value: write \"messages\": {{history}}".to_owned()
+                );
+            }
             match field.split_once(':') {
                 Some(("env", name)) => marked += &sources.constants.variable(name)?,
                 Some(("file", path)) => marked += &sources.constants.file(path)?,
@@ -334,6 +345,21 @@ impl TemplatePiece {
             TemplatePiece::Field(field, salt) => field.length(values, *salt),
         }
     }
+}
+
+/// True if a field behind this text of JSON stands for a whole value.
+fn is_whole_value(before: &str) -> bool {
+    let last = before.trim_end().chars().next_back();
+    last.is_none_or(|last| matches!(last, ':' | '[' | ','))
+}
+
+/// Returns the error of a field that has no end; `None` if the text behind the braces begins as no
+/// field does, so that the braces stand for themselves.
+fn unended(after: &str) -> Option<String> {
+    const BEGINS: [&str; 9] =
+        ["user.", "seq", "uuid", "session", "history", "rand:", "csv:", "env:", "file:"];
+    let begin = BEGINS.iter().find(|begin| after.starts_with(**begin))?;
+    Some(format!("{{{{{begin}… has no end: write two braces, }}}}, behind the name"))
 }
 
 #[cfg(test)]

@@ -49,13 +49,15 @@ pub enum TextForm {
     /// Captured values are percent-encoded where they cannot stand in a URL; those of columns,
     /// which are checked before the load, stay as they are.
     Target,
+    /// Captured values are urlencoded; those of columns stay as they are: the query of a URL.
+    Query,
 }
 
 impl TextForm {
     /// Returns a value of the environment as it is written in a text of this form.
     pub fn written(self, value: String) -> String {
         match self {
-            TextForm::Plain | TextForm::Target => value,
+            TextForm::Plain | TextForm::Target | TextForm::Query => value,
             TextForm::Json | TextForm::Message => {
                 String::from_utf8_lossy(&json_escaped(value.as_bytes())).into_owned()
             }
@@ -131,7 +133,9 @@ impl Values<'_> {
         match form {
             TextForm::Encoded => Cow::Owned(form_encoded(value).into_bytes()),
             TextForm::Message => json_escaped(value),
-            TextForm::Plain | TextForm::Json | TextForm::Target => Cow::Borrowed(value),
+            TextForm::Plain | TextForm::Json | TextForm::Target | TextForm::Query => {
+                Cow::Borrowed(value)
+            }
         }
     }
 
@@ -144,6 +148,7 @@ impl Values<'_> {
             TextForm::Encoded => Cow::Owned(form_encoded(value).into_bytes()),
             TextForm::Json | TextForm::Message => json_escaped(value),
             TextForm::Target => target_encoded(value),
+            TextForm::Query => Cow::Owned(percent_encoded(value).into_bytes()),
         }
     }
 }
@@ -436,6 +441,7 @@ mod tests {
             ("a b&c=ä", TextForm::Encoded, "a+b%26c%3D%C3%A4"),
             ("/a?b=c%20d", TextForm::Target, "/a?b=c%20d"),
             ("/a b/ä#x", TextForm::Target, "/a%20b/%C3%A4%23x"),
+            ("a+b/c==&d%", TextForm::Query, "a%2Bb%2Fc%3D%3D%26d%25"),
         ] {
             assert_eq!(written(value, form), expected, "{value} {form:?}");
         }

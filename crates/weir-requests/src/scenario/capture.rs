@@ -92,8 +92,9 @@ impl ValueSource {
             }
             ValueSource::Body(regex) => {
                 let groups = regex.captures(body(response, decoder)?);
-                let group = groups.and_then(|groups| groups.get(1).or_else(|| groups.get(0)));
-                group.map(|found| found.as_bytes().to_vec())
+                let place = usize::from(regex.captures_len() > 1);
+                let found = groups.and_then(|groups| groups.get(place));
+                found.map(|found| found.as_bytes().to_vec())
             }
             ValueSource::Stream(pointer) => joined(pointer, body(response, decoder)?),
         })
@@ -127,7 +128,7 @@ impl CaptureRule {
     /// Returns the value in a response, whose cookies are in the user's jar already.
     ///
     /// # Errors
-    /// If it is not there, cannot be sent where it is used, or the body cannot be read.
+    /// If it is not there or empty, cannot be sent where it is used, or the body cannot be read.
     pub fn capture(
         &self,
         response: &ReceivedResponse<'_>,
@@ -135,6 +136,9 @@ impl CaptureRule {
         decoder: &mut BodyDecoder,
     ) -> Result<Box<[u8]>, MissKind> {
         let value = self.source.value(response, jar, decoder)?;
+        if value.is_empty() {
+            return Err(MissKind::Capture);
+        }
         let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
         match self.is_in_head && value.iter().any(is_control) {
             true => Err(MissKind::Capture),
@@ -215,11 +219,13 @@ mod tests {
 
     #[test]
     fn values_are_found() {
-        let json = r#"{"token": "t\u00fc", "n": 7, "list": [{"id": 1.5}], "no": null}"#;
+        let json = r#"{"token": "t\u00fc", "n": 7, "list": [{"id": 1.50}], "no": null, "empty": "",
+            "long": 12345678901234567890123}"#;
         for (source, expected) in [
             ("json:/token", "tü"),
             ("json:/n", "7"),
-            ("json:/list/0/id", "1.5"),
+            ("json:/list/0/id", "1.50"),
+            ("json:/long", "12345678901234567890123"),
             ("header:etag", "\"a\""),
             ("cookie:session", "s7"),
             ("body~\"n\": (\\d+)", "7"),
@@ -227,8 +233,17 @@ mod tests {
         ] {
             assert_eq!(captured(source, json).as_deref(), Ok(expected), "{source}");
         }
-        for source in ["json:/x", "json:/no", "json:/list", "header:x", "cookie:x", "body~\"(x)\""]
-        {
+        for source in [
+            "json:/x",
+            "json:/no",
+            "json:/list",
+            "json:/empty",
+            "header:x",
+            "cookie:x",
+            "body~\"(x)\"",
+            "body~(x)?\"n\"",
+            "body~\"empty\": \"(.*)\",",
+        ] {
             assert_eq!(captured(source, json), Err(MissKind::Capture), "{source}");
         }
     }
@@ -241,7 +256,7 @@ mod tests {
                       data: {\"d\":\ndata: {\"text\": \"\\\"y\\\"\"}}\n\ndata: [DONE]\n\n";
         let read = |body: &str| captured("stream:json:/d/text", body);
         assert_eq!(read(stream).as_deref(), Ok("Hé \"y\""));
-        assert_eq!(read("data: {\"d\": {\"text\": \"\"}}\n\n").as_deref(), Ok(""));
+        assert_eq!(read("data: {\"d\": {\"text\": \"\"}}\n\n"), Err(MissKind::Capture));
         assert_eq!(read("data: {\"d\": 1}\n\n"), Err(MissKind::Capture));
         assert_eq!(read("{\"d\": {\"text\": \"x\"}}"), Err(MissKind::Capture));
         // An event that is longer than what is read of it would leave a gap.

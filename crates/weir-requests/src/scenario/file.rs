@@ -335,9 +335,14 @@ impl<'t> FileReader<'t> {
     /// Returns the condition of a text: `NAME`, or `NAME=VALUE`.
     fn condition(&self, text: &str) -> Result<StepCondition, String> {
         let (name, equals) = match text.split_once('=') {
-            Some((name, value)) => (name.trim(), Some(value.trim().to_owned())),
+            Some((name, value)) => (name.trim(), Some(value.trim())),
             None => (text.trim(), None),
         };
+        let is_name = |name: &str| !name.contains(['!', '~', '<', '>', ' ']);
+        if !is_name(name) || equals.is_some_and(|text| text.starts_with('=')) {
+            return Err(format!("is {text:?}: write \"NAME\" or \"NAME=TEXT\""));
+        }
+        let equals = equals.map(str::to_owned);
         let value = self.read.scenarios.values.iter().position(|known| known == name);
         let value =
             value.ok_or_else(|| format!("names {name:?}, which no step before captures"))?;

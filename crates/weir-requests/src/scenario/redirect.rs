@@ -42,19 +42,21 @@ impl Redirect {
         let (_, location) = response.fields().find(|(name, _)| is_location(name))?;
         let location = location.split(|byte| *byte == b'#').next().unwrap_or_default();
         let here = |target| Redirect::Here(RedirectHop { target: sendable(target), is_get });
-        if let Some((scheme, rest)) = scheme_of(location) {
-            return Some(of_authority(scheme == b"https", rest, origin).map_or_else(
-                || Redirect::Elsewhere(String::from_utf8_lossy(location).into_owned()),
-                here,
-            ));
-        }
-        if let Some(rest) = location.strip_prefix(b"//") {
-            return Some(of_authority(origin.is_secure, rest, origin).map_or_else(
-                || Redirect::Elsewhere(String::from_utf8_lossy(location).into_owned()),
-                here,
-            ));
-        }
-        Some(here(resolved(location, target_of(request))))
+        let (is_secure, reference) = match scheme_of(location) {
+            None => (Some(origin.is_secure), location),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case(b"http") => (Some(false), rest),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case(b"https") => (Some(true), rest),
+            Some((_, rest)) => (None, rest),
+        };
+        let target = match (is_secure, reference.strip_prefix(b"//")) {
+            (Some(is_secure), Some(rest)) => of_authority(is_secure, rest, origin),
+            (Some(_), None) if reference.len() == location.len() => {
+                Some(resolved(location, target_of(request)))
+            }
+            _ => None,
+        };
+        let elsewhere = || Redirect::Elsewhere(String::from_utf8_lossy(location).into_owned());
+        Some(target.map_or_else(elsewhere, here))
     }
 }
 
@@ -68,12 +70,14 @@ pub fn path_of(request: &[u8]) -> &[u8] {
     target_of(request).split(|byte| *byte == b'?').next().unwrap_or_default()
 }
 
-/// Splits an absolute URL of HTTP into its scheme and what follows `://`; `None` if it is relative.
+/// Splits a URL into its scheme and what follows the colon (RFC 3986 §3.1); `None` if it has no
+/// scheme.
 fn scheme_of(location: &[u8]) -> Option<(&[u8], &[u8])> {
-    let at = location.windows(3).position(|bytes| bytes == b"://")?;
-    let scheme = &location[..at];
-    let is_scheme = !scheme.is_empty() && scheme.iter().all(u8::is_ascii_alphanumeric);
-    is_scheme.then_some((scheme, &location[at + 3..]))
+    let at = location.iter().position(|byte| *byte == b':')?;
+    let (scheme, rest) = location.split_at(at);
+    let is_of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    let is_scheme = scheme.first().is_some_and(u8::is_ascii_alphabetic);
+    (is_scheme && scheme.iter().all(is_of_scheme)).then_some((scheme, &rest[1..]))
 }
 
 /// Returns the target behind an authority, `host:port/path`; `None` if it is another origin's.
@@ -228,11 +232,21 @@ mod tests {
             ("HTTP://H:8080", "/"),
             ("//h:8080?q", "/?q"),
             ("/ä b", "/%C3%A4%20b"),
+            ("/x?next=http://other/", "/x?next=http://other/"),
+            ("./a:b", "/a/a:b"),
         ] {
             let hop = RedirectHop { target: expected.as_bytes().to_vec(), is_get: false };
             assert_eq!(redirect("GET", 302, location), Some(Redirect::Here(hop)), "{location}");
         }
-        for location in ["http://h/x", "https://h:8080/x", "//other:8080/x", "http://x:8080/"] {
+        for location in [
+            "http://h/x",
+            "https://h:8080/x",
+            "//other:8080/x",
+            "http://x:8080/",
+            "ftp://h:8080/x",
+            "mailto:x",
+            "http:/x",
+        ] {
             let elsewhere = Some(Redirect::Elsewhere(location.to_owned()));
             assert_eq!(redirect("GET", 302, location), elsewhere, "{location}");
         }

@@ -177,7 +177,8 @@ impl List {
         }
         let mut all = names.all().to_vec();
         let scenarios = self.scenarios.as_ref();
-        let with_slices = users::add_names(scenarios, spec, &requests, &prepared.weights, &mut all);
+        let with_slices =
+            users::add_names(scenarios, spec, &requests, &prepared.weights, &mut all)?;
         let users = self.users(spec, url, requests.len())?;
         users.iter().for_each(|_| expectations.expect_always());
         let setup = setup::prepare(&self.setup, &self.place, &common, &expectations, &users)?;
@@ -335,6 +336,13 @@ impl List {
             }
             let path = match common.place(&marked).map_err(at)? {
                 RowPlace::Here(path) => path,
+                RowPlace::Elsewhere(origin) if self.has_users() => {
+                    let own = common.url.origin();
+                    return Err(at(anyhow!(
+                        "its origin is {origin}, and the run's is {own}: a user stays within one; \
+                         write a path, or take the step out"
+                    )));
+                }
                 RowPlace::Elsewhere(origin)
                     if common.list.skip_other_origins && self.long.is_none() =>
                 {

@@ -126,6 +126,12 @@ impl Common {
             }
             Some(calls) => self.call_body(calls, row, &mut marks)?,
         };
+        if row.target.starts_with("{{user.") {
+            bail!(
+                "the URL begins with a value: write a path before it, as /{{{{user.NAME}}}}; a \
+                 capture by body~ or header:NAME cannot be a whole URL"
+            );
+        }
         let message =
             row.message.as_ref().map(|text| self.message(text, &mut marks)).transpose()?;
         Ok(MarkedRow { target, method: row.method.clone(), headers, body, message, marks })
@@ -134,7 +140,7 @@ impl Common {
     /// Returns the template of the messages that a row adds to a conversation.
     fn message(&self, text: &str, marks: &mut Marks) -> Result<Arc<Template>> {
         let mut own = Marks::default();
-        let marked = self.templates.mark_row(text, TextForm::Message, &mut own)?;
+        let marked = self.templates.mark_message(text, &mut own)?;
         marks.secrets.append(&mut own.secrets);
         Ok(Arc::new(own.fields.template(marked.as_bytes())))
     }
@@ -376,7 +382,7 @@ impl Common {
         match &*media_type {
             text if text.contains("json") => TextForm::Json,
             text if text.contains("urlencoded") => TextForm::Encoded,
-            "" if body.trim_start().starts_with(['{', '[']) => TextForm::Json,
+            "" if is_like_json(body) => TextForm::Json,
             _ => TextForm::Plain,
         }
     }
@@ -449,6 +455,14 @@ impl Common {
             _ => Ok(self.body.clone()),
         }
     }
+}
+
+/// True if a body without a media type begins as JSON does. Two braces are a field, which can be
+/// anything; but a conversation is JSON.
+fn is_like_json(body: &str) -> bool {
+    let body = body.trim_start();
+    let is_field = body.starts_with("{{") && !body.starts_with("{{history}}");
+    body.starts_with(['{', '[']) && !is_field
 }
 
 /// Returns the request of a template with these values.

@@ -34,6 +34,8 @@ pub(super) struct Templates {
     pub(super) has_users: bool,
     /// True if rows of the list may have fields.
     of_rows: bool,
+    /// True if messages of conversations have fields.
+    of_messages: bool,
     /// True if fields of rows may read this machine.
     may_read: bool,
     pub(super) access: MachineAccess,
@@ -94,6 +96,7 @@ impl Templates {
             input,
             captured: captured.map(<[String]>::to_vec),
             has_users: captured.is_some() || spec.request.redirects > 0,
+            of_messages: list.has_scenarios() || spec.templates.everywhere,
             of_rows: captured.is_some()
                 || is_own
                 || (spec.templates.everywhere && format.is_some()),
@@ -135,6 +138,14 @@ impl Templates {
     pub(super) fn mark_row(&self, text: &str, form: TextForm, marks: &mut Marks) -> Result<String> {
         match self.of_rows {
             true => self.mark(text, form, form, self.may_read, marks),
+            false => Ok(text.to_owned()),
+        }
+    }
+
+    /// Replaces the fields in the message of a user by marks. What was recorded has none.
+    pub(super) fn mark_message(&self, text: &str, marks: &mut Marks) -> Result<String> {
+        match self.of_messages {
+            true => self.mark_row(text, TextForm::Message, marks),
             false => Ok(text.to_owned()),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use weir_engine::{ListedRequest, UserPlan};
 use weir_requests::list::{Order, Sequence};
 use weir_requests::scenario::{Scenario, ScenarioStep, Scenarios, SiteOrigin};
@@ -16,22 +16,28 @@ use crate::spec::url::Url;
 /// Adds the names of redirected requests, if redirects are followed, and of the scenarios to those
 /// of the requests of a list. Returns those with slices: the scenarios', and those of requests with
 /// the greatest weights.
+///
+/// # Errors
+/// When a scenario has the name of a step.
 pub(super) fn add_names(
     scenarios: Option<&Scenarios>,
     spec: &RunSpec,
     requests: &[ListedRequest],
     weights: &[u32],
     names: &mut Vec<String>,
-) -> Vec<u16> {
+) -> Result<Vec<u16>> {
     let rows = names.len();
     if spec.request.redirects > 0 {
         names.extend_from_within(..);
         names[rows..].iter_mut().for_each(|name| *name += " (redirect)");
     }
     let Some(scenarios) = scenarios else {
-        return heaviest(requests, weights, rows, WITH_INTERVALS_MAX);
+        return Ok(heaviest(requests, weights, rows, WITH_INTERVALS_MAX));
     };
     let first = names.len() as u16;
+    for Scenario { name, .. } in counted(scenarios) {
+        ensure!(!names.contains(name), "a scenario and a step are named {name:?}: rename one");
+    }
     names.extend(counted(scenarios).map(|scenario| scenario.name.clone()));
     let weight = |scenario: &Scenario, step: &ScenarioStep| {
         let turns = f64::from(scenario.weight) * f64::from(step.repeat) * step.chance;
@@ -46,7 +52,7 @@ pub(super) fn add_names(
     let own = scenarios.counted().min(WITH_INTERVALS_MAX);
     let mut with_slices = heaviest(requests, &weights, rows, WITH_INTERVALS_MAX - own);
     with_slices.extend((first..).take(own));
-    with_slices
+    Ok(with_slices)
 }
 
 /// Returns one scenario for each row of a list, of nothing but its request.
