@@ -263,8 +263,7 @@ impl Users {
     /// Returns the seed of the random values in the request of a user's step.
     pub(crate) fn seed_of(&self, user: u32) -> u64 {
         let User { draws, turn, .. } = &self.table[user as usize];
-        let before = self.scenario(user).steps[usize::from(turn.step)].visits_before;
-        draws.seed_of(StepTurn { visit: turn.visit + before, ..*turn })
+        draws.seed_of(*turn)
     }
 
     /// Writes the value of the `Cookie` field of a user's request with this path.

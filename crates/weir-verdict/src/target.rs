@@ -141,8 +141,10 @@ pub(crate) fn silent_s(document: &Document, whole: &[&SliceEntry]) -> f64 {
     if !has_failures || !has_counts || pauses.is_some_and(|usage| usage.calls > 0) {
         return 0.0;
     }
-    let slowest_s = document.results.service_time.ok.max_ns.unwrap_or(0) as f64 / 1e9;
-    let is_closed = !document.plan.has_due_times();
+    // Without a response for longer than one takes, and than a user thinks.
+    let slowest_ns = document.results.service_time.ok.max_ns.unwrap_or(0);
+    let slowest_s = slowest_ns.saturating_add(longest_pause_ns(document)) as f64 / 1e9;
+    let is_closed = !document.plan.load.is_open_loop();
     let is_silent = |slice: &SliceEntry| {
         let has_messages = slice.messages.as_ref().is_some_and(|messages| messages.received > 0);
         let is_awaited = is_closed || slice.in_flight > 0 || slice.backlog > 0;
@@ -155,6 +157,14 @@ pub(crate) fn silent_s(document: &Document, whole: &[&SliceEntry]) -> f64 {
         .map(|(first, last)| last.end_s - first.start_s)
         .filter(|length_s| *length_s > slowest_s)
         .sum()
+}
+
+/// Returns a time in which a user hardly ever only thinks, in nanoseconds: twice the greatest mean
+/// pause, as a pause between two limits is at most.
+fn longest_pause_ns(document: &Document) -> u64 {
+    let scenarios = document.plan.users().into_iter().flat_map(|users| &users.scenarios);
+    let pauses = scenarios.flat_map(|scenario| &scenario.steps).map(|step| step.think_mean_ns);
+    pauses.max().unwrap_or(0).saturating_mul(2)
 }
 
 /// Formats `no response for 50% of the window: connection refused`.

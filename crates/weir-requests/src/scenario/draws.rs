@@ -33,11 +33,12 @@ impl UserDraws {
     }
 
     /// Returns the seed of the random values in the request of a turn: that of the run on the first
-    /// visit, so that a step is sent as a row of a list, and another one on each further visit.
+    /// visit of the first step, so that this is sent as a row of a list, and another one on each
+    /// further visit and step.
     pub fn seed_of(self, turn: StepTurn) -> u64 {
-        match turn.visit {
+        match u64::from(turn.step) << 32 | u64::from(turn.visit) {
             0 => self.seed,
-            visit => mixed(self.seed, visit.into()),
+            place => mixed(self.seed, place),
         }
     }
 }

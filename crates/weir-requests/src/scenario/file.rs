@@ -290,7 +290,7 @@ impl<'t> FileReader<'t> {
             let prefix = prefix.map(|prefix| format!("{prefix}: ")).unwrap_or_default();
             rows.push(Row { name: Some(prefix + &name), ..row.clone() });
             let repeat = if has_turns { 1 } else { step.repeat };
-            ScenarioStep { name, row: index, repeat, visits_before: turn, ..step.clone() }
+            ScenarioStep { name, row: index, repeat, ..step.clone() }
         };
         (0..turns).map(&mut add).collect()
     }
@@ -517,9 +517,8 @@ url = "/"
         assert!(rows.iter().all(|row| row.body.as_ref() == Some(&body)));
         assert!(rows.iter().all(|row| row.message.as_deref() == Some(message)));
         let steps = &scenarios.all[0].steps;
-        let turns: Vec<_> =
-            steps.iter().map(|step| (step.row, step.repeat, step.visits_before)).collect();
-        assert_eq!(turns, [(0, 1, 0), (1, 1, 1), (2, 1, 2)]);
+        let turns: Vec<_> = steps.iter().map(|step| (step.row, step.repeat)).collect();
+        assert_eq!(turns, [(0, 1), (1, 1), (2, 1)]);
         assert!(steps.iter().all(|step| step.answer.is_some() && step.captures.len() == 1));
         assert_eq!(scenarios.values, ["id"]);
         let check = |lines: &str, line: u64, part: &str| check_error(&with_step(lines), line, part);

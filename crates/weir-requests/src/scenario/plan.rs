@@ -42,9 +42,6 @@ pub struct ScenarioStep {
     pub think: ThinkTime,
     /// Times that it is taken one after the other, at least 1.
     pub repeat: u16,
-    /// Visits of the step as it is written that come before: repeated turns of a conversation are
-    /// steps of their own.
-    pub visits_before: u16,
     /// Share of the users who take it, above 0 and at most 1.
     pub chance: f64,
     /// Condition of taking it; `None` if there is none.

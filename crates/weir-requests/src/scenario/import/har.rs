@@ -120,6 +120,7 @@ fn recorded(number: u64, entry: SessionEntry) -> RecordedEntry {
         times_ns,
         is_resource,
         captures: Vec::new(),
+        secrets: Vec::new(),
         remarks: Vec::new(),
     }
 }

@@ -154,10 +154,11 @@ impl CollectionReader<'_> {
         if let Some(auth) = request.get("auth").filter(|auth| auth.is_object()) {
             scope.auth = Some(auth.clone());
         }
-        let mut of_request = RequestReader { request, scope: &scope, remarks: Vec::new() };
+        let mut of_request =
+            RequestReader { request, scope: &scope, secrets: Vec::new(), remarks: Vec::new() };
         let row = of_request.row(position, self.origin).map_err(failed)?;
-        let remarks = of_request.remarks;
-        let entry = RecordedEntry { remarks, ..RecordedEntry::written(name, row) };
+        let RequestReader { secrets, remarks, .. } = of_request;
+        let entry = RecordedEntry { secrets, remarks, ..RecordedEntry::written(name, row) };
         self.file.entries.push(entry);
         Ok(())
     }
@@ -166,6 +167,8 @@ impl CollectionReader<'_> {
 struct RequestReader<'r> {
     request: &'r Value,
     scope: &'r Scope,
+    /// Values that are secrets, whatever their names.
+    secrets: Vec<String>,
     remarks: Vec<String>,
 }
 
@@ -307,6 +310,7 @@ impl RequestReader<'_> {
             "apikey" => {
                 let name = self.expand(&setting("key"))?;
                 let value = self.expand(&setting("value"))?;
+                self.secrets.push(value.clone());
                 if setting("in") == "query" {
                     let sign = if row.target.contains('?') { '&' } else { '?' };
                     row.target += &format!("{sign}{}={}", escaped(&name), escaped(&value));

@@ -39,6 +39,8 @@ pub(super) struct RecordedEntry {
     pub(super) is_resource: bool,
     /// Values that the file itself takes from its response.
     pub(super) captures: Vec<StepCapture>,
+    /// Values that are secrets, whatever their names.
+    pub(super) secrets: Vec<String>,
     /// Remarks for its user.
     pub(super) remarks: Vec<String>,
 }
@@ -54,6 +56,7 @@ impl RecordedEntry {
             times_ns: None,
             is_resource: false,
             captures: Vec::new(),
+            secrets: Vec::new(),
             remarks: Vec::new(),
         }
     }
@@ -107,6 +110,8 @@ pub(super) struct RecordedStep {
     /// Pause after its response, in nanoseconds.
     pub(super) think_ns: u64,
     pub(super) captures: Vec<StepCapture>,
+    /// Values that are secrets, whatever their names.
+    pub(super) secrets: Vec<String>,
     /// Remarks for the user, in the order in which they were made.
     pub(super) remarks: Vec<String>,
 }
@@ -191,6 +196,7 @@ impl RecordedStep {
             target: url.target.replace(BRACES, "%7B%7B"),
             response: entry.response,
             captures: entry.captures,
+            secrets: entry.secrets,
             remarks: entry.remarks,
             ..RecordedStep::default()
         };

@@ -1,11 +1,13 @@
 //! Secrets: values of recorded requests that become variables of the environment.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
+use regex::Regex;
 use weir_text::setting::ALLOW_LOCAL;
 
 use crate::scenario::import::recorded::{RecordedStep, SentValue, ValuePlace};
-use crate::scenario::import::template_text::identifier;
+use crate::scenario::import::template_text::{has_field, identifier};
 
 /// Schemes of `Authorization` that stay before the secret (RFC 9110 §11.1).
 const SCHEMES: [&str; 6] = ["apikey", "basic", "bearer", "digest", "negotiate", "token"];
@@ -16,18 +18,85 @@ const KNOWN_MIN_BYTES: usize = 8;
 /// Replaces the secrets that steps send by variables of the environment. `is_secret` returns true
 /// for the name and the value of one.
 pub(super) fn replace(steps: &mut [RecordedStep], is_secret: fn(&str, &str) -> bool) {
-    let mut variables = SecretVariables::default();
-    for step in steps {
-        let mut remarks = Vec::new();
+    let is_secret = |sent: SentValue<'_>| {
+        let is_entered = matches!(sent.place, ValuePlace::Form | ValuePlace::Json)
+            && ENTERED.contains(&sent.name.to_ascii_lowercase().replace(['_', '-'], "").as_str());
+        !sent.text.trim().is_empty() && (is_entered || is_secret(sent.name, sent.text))
+    };
+    // A value that is a secret in one place is one in all, before that place too.
+    let mut known = HashSet::new();
+    for step in steps.iter_mut() {
+        known.extend(step.secrets.iter().cloned());
         step.replace_values(&mut |sent| {
-            let is_empty = sent.text.trim().is_empty();
-            let is_known =
-                || sent.text.len() >= KNOWN_MIN_BYTES && variables.by_value.contains_key(sent.text);
-            let is_it = !is_empty && (is_secret(sent.name, sent.text) || is_known());
-            is_it.then(|| variables.replacement(sent, &mut remarks))
+            if is_secret(sent) {
+                known.insert(secret_of(&sent).1.to_owned());
+            }
+            None
         });
+    }
+    let mut variables = SecretVariables::default();
+    for step in steps.iter_mut() {
+        let mut remarks = Vec::new();
+        let own = std::mem::take(&mut step.secrets);
+        step.replace_values(&mut |sent| {
+            let is_known = known.contains(sent.text) && sent.text.len() >= KNOWN_MIN_BYTES;
+            let is_own = own.iter().any(|secret| secret == sent.text);
+            (is_secret(sent) || is_known || is_own)
+                .then(|| variables.replacement(sent, &mut remarks))
+        });
+        for text in step.texts_mut() {
+            replace_pairs(text, &is_secret, &mut variables, &mut remarks);
+        }
         step.remarks.extend(remarks);
     }
+    for step in steps {
+        variables.replace_known(step);
+    }
+}
+
+/// Names of fields whose values are entered by hand and are nobody else's, in lower case, without
+/// dashes.
+const ENTERED: [&str; 6] = ["cardnumber", "cvc", "cvv", "otp", "pin", "pwd"];
+
+/// Pairs of a name and a value in texts that have no other structure here: as members of JSON that
+/// is no JSON on account of a field in it, as parameters, and as elements of XML.
+static PAIRS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+    [
+        r#""([A-Za-z_][\w.-]*)"\s*:\s*"((?:[^"\\]|\\.)+)""#,
+        r#"([A-Za-z_][\w.-]*)=([^&\s"'<>;{}]+)"#,
+        r"<([A-Za-z_][\w.:-]*)>([^<]+)</",
+    ]
+    .map(|expression| Regex::new(expression).expect("it is an expression"))
+});
+
+/// Replaces the secrets among the pairs of a text by variables.
+fn replace_pairs(
+    text: &mut String,
+    is_secret: &impl Fn(SentValue<'_>) -> bool,
+    variables: &mut SecretVariables,
+    remarks: &mut Vec<String>,
+) {
+    for pairs in PAIRS.iter() {
+        let found = pairs.captures_iter(text).filter_map(|pair| {
+            let name = pair.get(1)?.as_str();
+            let value = pair.get(2)?;
+            let sent = SentValue { place: ValuePlace::Form, name, text: value.as_str() };
+            let is_it = !has_field(value.as_str()) && is_secret(sent);
+            is_it.then(|| (value.range(), variables.replacement(sent, remarks)))
+        });
+        let found: Vec<_> = found.collect();
+        for (place, variable) in found.into_iter().rev() {
+            text.replace_range(place, &variable);
+        }
+    }
+}
+
+/// Splits a value into its scheme, as `Bearer`, and the secret; there is none outside of headers.
+fn secret_of<'a>(sent: &SentValue<'a>) -> (&'a str, &'a str) {
+    let is_scheme = |word: &str| SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let split = sent.text.split_once(' ').filter(|(scheme, _)| is_scheme(scheme));
+    let split = split.filter(|_| sent.place == ValuePlace::Header);
+    split.unwrap_or(("", sent.text))
 }
 
 /// The variables so far.
@@ -40,10 +109,7 @@ struct SecretVariables {
 
 impl SecretVariables {
     fn replacement(&mut self, sent: SentValue<'_>, remarks: &mut Vec<String>) -> String {
-        let is_scheme = |word: &str| SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known));
-        let split = sent.text.split_once(' ').filter(|(scheme, _)| is_scheme(scheme));
-        let split = split.filter(|_| sent.place == ValuePlace::Header);
-        let (scheme, value) = split.map_or(("", sent.text), |(scheme, value)| (scheme, value));
+        let (scheme, value) = secret_of(&sent);
         let blank = if scheme.is_empty() { "" } else { " " };
         if let Some(name) = self.by_value.get(value) {
             return format!("{scheme}{blank}{{{{env:{name}}}}}");
@@ -70,12 +136,66 @@ impl SecretVariables {
         self.by_value.insert(value.to_owned(), name.clone());
         format!("{scheme}{blank}{{{{env:{name}}}}}")
     }
+
+    /// Replaces the values that are variables wherever else they stand in a step: within longer
+    /// texts, and in its name.
+    fn replace_known(&self, step: &mut RecordedStep) {
+        let mut known: Vec<_> = self.by_value.iter().collect();
+        known.retain(|(value, _)| value.len() >= KNOWN_MIN_BYTES);
+        known.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+        for (value, name) in known {
+            let variable = format!("{{{{env:{name}}}}}");
+            for text in step.texts_mut().filter(|text| text.contains(value)) {
+                *text = text.replace(value, &variable);
+            }
+            step.name = step.name.replace(value, "…");
+            step.remarks.iter_mut().for_each(|remark| *remark = remark.replace(value, "…"));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scenario::import::recorded::StepBody;
+
+    #[test]
+    fn secrets_are_found_in_texts_and_names_and_before_they_are_named() {
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let mut steps = [
+            RecordedStep {
+                name: "reset/k3y-of-the-user".to_owned(),
+                target: "/reset/k3y-of-the-user".to_owned(),
+                headers: vec![header("Referer", "http://h/?token=r3ferer")],
+                body: StepBody::Text(
+                    r#"{"password": "a\"b", "n": {{user.n}}, "pin": "12"}"#.to_owned(),
+                ),
+                ..RecordedStep::default()
+            },
+            RecordedStep {
+                headers: vec![header("token", "k3y-of-the-user"), header("X-Key", "short")],
+                body: StepBody::Text("<a><password>p4ss</password><b>c</b></a>".to_owned()),
+                secrets: vec!["short".to_owned()],
+                ..RecordedStep::default()
+            },
+        ];
+        replace(&mut steps, |name, _| ["token", "password"].contains(&name));
+        let texts: Vec<String> =
+            steps.iter_mut().flat_map(|step| step.texts_mut().map(|text| text.clone())).collect();
+        assert_eq!(
+            texts,
+            [
+                "/reset/{{env:SECRET}}",
+                "http://h/?token={{env:TOKEN}}",
+                r#"{"password": "{{env:PASSWORD}}", "n": {{user.n}}, "pin": "{{env:PIN}}"}"#,
+                "",
+                "{{env:SECRET}}",
+                "{{env:X_KEY}}",
+                "<a><password>{{env:PASSWORD_2}}</password><b>c</b></a>",
+            ]
+        );
+        assert_eq!(steps[0].name, "reset/…");
+    }
 
     #[test]
     fn secrets_become_variables_one_for_each_value() {
