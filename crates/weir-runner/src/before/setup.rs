@@ -1,6 +1,7 @@
 //! The setup of scenarios: its requests are sent before the load, and again during it if their
 //! values do not last as long. They are in no figure but the count of requests on the wire.
 
+use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,20 +16,18 @@ use weir_io::{Clock, Endpoint};
 use weir_machine::sys;
 use weir_requests::expect::{BodyDecoder, FirstBodies};
 use weir_requests::list::{UserTexts, Values};
-use weir_requests::scenario::{CookieJar, path_of};
+use weir_requests::scenario::{CookieJar, Redirect, RedirectHop, path_of};
 use weir_result::{HttpPlan, Note};
+use weir_text::setting::REDIRECTS;
 use weir_tls::TlsConfig;
 
 use crate::background::{Beside, End};
 use crate::errors::NoServer;
 use crate::link::Link;
-use crate::patience::{Hurry, Patience};
+use crate::patience::{Hurry, Patience, text_of};
 use crate::prepare::http;
 use crate::prepare::list::{PreparedSetup, SetupRequest};
 use crate::prepare::load::PreparedLoad;
-
-/// Longest time of one request, from connecting to the end of the response.
-const LIMIT: Duration = Duration::from_secs(10);
 
 /// Greatest length of a response that is read, in bytes.
 const BODY_MAX_BYTES: usize = 1 << 20;
@@ -40,6 +39,8 @@ pub(crate) struct RunningSetup {
     first: SetupCounts,
     /// The thread that makes it again; `None` if its values last.
     renewing: Option<Beside<SetupCounts>>,
+    /// Ends its requests with the load.
+    ending: Hurry,
 }
 
 /// The requests of a setup, and the way to its server.
@@ -50,6 +51,8 @@ struct SetupClient {
     source: Option<IpAddr>,
     tls: Option<TlsConfig>,
     version: HttpPlan,
+    /// Longest time of one request, from connecting to the end of the response.
+    limit: Duration,
     hurry: Hurry,
 }
 
@@ -85,25 +88,29 @@ impl RunningSetup {
     ) -> Result<Option<RunningSetup>> {
         let Some(setup) = &load.setup else { return Ok(None) };
         let tls = load.target.tls.as_ref();
-        let client = SetupClient {
+        let mut client = SetupClient {
             setup: Arc::clone(setup),
             endpoint: load.target.endpoint.clone(),
             source: load.plan.connection.source(0),
             tls: tls.map(|tls| tls.offering(http::alpn(Some(version)))),
             version,
+            limit: Duration::from_nanos(load.plan.load.timeout_ns),
             hurry: hurry.clone(),
         };
         let mut first = SetupCounts::default();
         let made = client.make(&mut first.sent);
         made.map_err(|error| NoServer(format!("{error:#}")))?;
+        let ending = Hurry::default();
+        client.hurry = ending.clone();
         let refresh_ns = client.setup.refresh_ns;
         let renew =
             |refresh_ns| Beside::start("setup", move |end| client.keep_fresh(refresh_ns, &end));
-        Ok(Some(RunningSetup { first, renewing: refresh_ns.map(renew).transpose()? }))
+        Ok(Some(RunningSetup { first, renewing: refresh_ns.map(renew).transpose()?, ending }))
     }
 
     /// Ends it with the load, and returns its counts.
     pub(crate) fn finish(self) -> SetupCounts {
+        self.ending.set();
         let renewed = self.renewing.and_then(Beside::finish).unwrap_or_default();
         SetupCounts { sent: self.first.sent + renewed.sent, ..renewed }
     }
@@ -119,36 +126,78 @@ impl SetupClient {
         let mut user = SetupUser::default();
         for request in &self.setup.requests {
             let sent_request = self.send(request, &mut user, sent);
-            sent_request.map_err(|error| anyhow!("setup step {:?}: {error:#}", request.name))?;
+            sent_request.map_err(|error| {
+                let why = self.why(&error);
+                anyhow!("setup step {:?}: {why}", request.name)
+            })?;
         }
         let values = user.values.into_iter().map(Option::unwrap_or_default);
         self.setup.shared.set(values.collect());
         Ok(())
     }
 
-    /// Sends one request, and keeps the cookies and values of its response.
-    fn send(&self, request: &SetupRequest, user: &mut SetupUser, sent: &mut u64) -> Result<()> {
-        let PreparedSetup { origin, seed, row, .. } = &*self.setup;
-        let now_ns = sys::realtime_ns();
-        let rendered = |values: &[Option<Box<[u8]>>], cookies: &[u8]| {
-            let texts = UserTexts { captured: values, cookies, ..UserTexts::default() };
-            let mut bytes = Vec::new();
-            let values = Values { seed: *seed, index: 0, row, user: Some(&texts) };
-            request.template.render(values, &mut bytes);
-            bytes
-        };
-        let plain = rendered(&user.values, &[]);
-        let mut cookies = Vec::new();
-        user.jar.write(path_of(&plain), origin.is_secure, now_ns, &mut cookies);
-        let bytes = rendered(&user.values, &cookies);
-        self.exchange(&bytes, request.is_head, sent, |response| {
-            for (name, value) in response.fields() {
-                if name.eq_ignore_ascii_case(b"set-cookie") {
-                    user.jar.store(value, path_of(&plain), origin, now_ns);
-                }
+    /// Describes why a request failed.
+    fn why(&self, error: &anyhow::Error) -> String {
+        match error.downcast_ref::<io::Error>().map(io::Error::kind) {
+            Some(ErrorKind::TimedOut) => {
+                format!("no response within the timeout of {}", text_of(self.limit))
             }
-            user.read(request, response)
-        })
+            Some(ErrorKind::ConnectionRefused) => format!(
+                "failed to connect to {}: connection refused; start the server, or check the \
+                 address",
+                self.endpoint
+            ),
+            _ => format!("{error:#}"),
+        }
+    }
+
+    /// Sends one request, follows its redirects, and keeps the cookies and values of its responses.
+    fn send(&self, request: &SetupRequest, user: &mut SetupUser, sent: &mut u64) -> Result<()> {
+        let PreparedSetup { origin, redirects, .. } = &*self.setup;
+        let plain = self.rendered(request, user, &[]);
+        let mut hop: Option<RedirectHop> = None;
+        for hops in 0.. {
+            let now_ns = sys::realtime_ns();
+            let mut cookies = Vec::new();
+            let path = hop.as_ref().map_or_else(|| path_of(&plain), RedirectHop::path);
+            user.jar.write(path, origin.is_secure, now_ns, &mut cookies);
+            let mut bytes = Vec::new();
+            match &hop {
+                None => bytes = self.rendered(request, user, &cookies),
+                Some(hop) => hop.write(&plain, &cookies, &mut bytes),
+            }
+            let mut next = None;
+            self.exchange(&bytes, request.is_head, sent, |response| {
+                for (name, value) in response.fields() {
+                    if name.eq_ignore_ascii_case(b"set-cookie") {
+                        user.jar.store(value, path_of(&bytes), origin, now_ns);
+                    }
+                }
+                let redirect = Redirect::of(response, &bytes, origin).filter(|_| *redirects > 0);
+                match redirect {
+                    None => return user.read(request, response),
+                    Some(Redirect::Here(hop)) if hops < *redirects => next = Some(hop),
+                    Some(Redirect::Here(_)) => bail!("it has more redirects ({REDIRECTS})"),
+                    Some(Redirect::Elsewhere(_)) => bail!("it redirects to another origin"),
+                }
+                Ok(())
+            })?;
+            let Some(mut next) = next else { break };
+            // What has become a GET stays one.
+            next.is_get |= hop.is_some_and(|before| before.is_get);
+            hop = Some(next);
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes of a request with these cookies.
+    fn rendered(&self, request: &SetupRequest, user: &SetupUser, cookies: &[u8]) -> Vec<u8> {
+        let PreparedSetup { seed, row, .. } = &*self.setup;
+        let texts = UserTexts { captured: &user.values, cookies, ..UserTexts::default() };
+        let mut bytes = Vec::new();
+        let values = Values { seed: *seed, index: 0, row, user: Some(&texts) };
+        request.template.render(values, &mut bytes);
+        bytes
     }
 
     /// Sends a request on a connection of its own, and passes its response to `read`.
@@ -159,7 +208,7 @@ impl SetupClient {
         sent: &mut u64,
         read: impl FnOnce(&ReceivedResponse<'_>) -> Result<()>,
     ) -> Result<()> {
-        let limit = Patience::new(LIMIT, &self.hurry);
+        let limit = Patience::new(self.limit, &self.hurry);
         let mut link = Link::open(self.source, &self.endpoint, limit)?;
         if let Some(config) = &self.tls {
             link.complete_handshake(config)?;
@@ -199,6 +248,7 @@ impl SetupClient {
             }
             match self.make(&mut counts.sent) {
                 Ok(()) => counts.renewed += 1,
+                Err(_) if end.has_come() => return counts,
                 Err(error) => {
                     counts.failed += 1;
                     counts.reason = format!("{error:#}");

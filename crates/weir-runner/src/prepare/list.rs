@@ -337,11 +337,7 @@ impl List {
             let path = match common.place(&marked).map_err(at)? {
                 RowPlace::Here(path) => path,
                 RowPlace::Elsewhere(origin) if self.has_users() => {
-                    let own = common.url.origin();
-                    return Err(at(anyhow!(
-                        "its origin is {origin}, and the run's is {own}: a user stays within one; \
-                         write a path, or take the step out"
-                    )));
+                    return Err(at(common.step_elsewhere(&origin)));
                 }
                 RowPlace::Elsewhere(origin)
                     if common.list.skip_other_origins && self.long.is_none() =>

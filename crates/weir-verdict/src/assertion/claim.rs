@@ -126,13 +126,14 @@ impl Assertion {
     fn in_words(&self, estimate: &Estimate, confidence: Option<f64>, scope: &Scope<'_>) -> String {
         let value = in_words(estimate.value, estimate.bound, self.metric.metric.unit());
         let planned = scope.results.planned;
+        let what = if scope.are_users { "users" } else { "requests" };
         match self.metric.metric {
             AssertedMetric::Share(class) if self.comparison.is_of_this_run() => {
                 let hits = units::count(hits(class, scope));
-                return format!("{hits} of {} requests ({value})", units::count(planned));
+                return format!("{hits} of {} {what} ({value})", units::count(planned));
             }
             AssertedMetric::Count(_) => {
-                return format!("{value} of {} requests", units::count(planned));
+                return format!("{value} of {} {what}", units::count(planned));
             }
             _ => {}
         }

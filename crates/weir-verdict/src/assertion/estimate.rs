@@ -168,6 +168,10 @@ fn of_share(class: Class, scope: &Scope<'_>) -> Result<Estimate, Missing> {
     if planned == 0 {
         return Err(Missing::new("no request was planned".to_owned()));
     }
+    if scope.results.in_progress == planned {
+        let remedy = "run for longer, or await them with --drain";
+        return Err(Missing::new(format!("no user had ended at the end: {remedy}")));
+    }
     let hits = hits(class, scope) as f64;
     if scope.is_of_name() && scope.slices.is_empty() {
         return Ok(Estimate::without_confidence(hits / planned as f64, WITHOUT_SLICES));

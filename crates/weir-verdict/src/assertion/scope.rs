@@ -20,6 +20,8 @@ pub(super) struct Scope<'d> {
     pub(super) results: Cow<'d, Results>,
     /// True if they are all of the run.
     is_of_run: bool,
+    /// True if they are the users of a scenario.
+    pub(super) are_users: bool,
     /// Their times and responses in slices; empty for a name without intervals.
     pub(super) slices: Cow<'d, [SliceEntry]>,
 }
@@ -45,6 +47,7 @@ impl<'d> Scope<'d> {
             document,
             results: Cow::Borrowed(&section.results),
             is_of_run: false,
+            are_users: section.is_of_users(),
             slices: Cow::Owned(slices(index, document)),
         })
     }
@@ -54,6 +57,7 @@ impl<'d> Scope<'d> {
             document,
             results: Cow::Borrowed(&document.results),
             is_of_run: true,
+            are_users: false,
             slices: Cow::Borrowed(&document.slices),
         }
     }
@@ -88,6 +92,7 @@ impl<'d> Scope<'d> {
             document,
             results,
             is_of_run: false,
+            are_users: place.is_some_and(|place| is_of_users(place, document)),
             slices: Cow::Owned(if has_intervals { slices } else { Vec::new() }),
         })
     }
@@ -157,4 +162,11 @@ fn share(slice: &SliceEntry, place: usize) -> SliceEntry {
     let start_s = slice.start_s;
     let end_s = slice.end_s;
     SliceEntry { start_s, end_s, ok, not_ok, completed, good, ..SliceEntry::default() }
+}
+
+/// True if the name at this place among those with slices is that of a scenario.
+fn is_of_users(place: usize, document: &Document) -> bool {
+    let name = document.plan.list.as_ref().and_then(|list| list.with_intervals.get(place));
+    let section = name.and_then(|name| document.names.get(usize::from(*name)));
+    section.is_some_and(|section| section.is_of_users())
 }

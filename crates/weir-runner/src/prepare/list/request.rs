@@ -172,6 +172,15 @@ impl Common {
         )
     }
 
+    /// Returns the error of a step of another origin, which cannot be left out.
+    pub(super) fn step_elsewhere(&self, origin: &str) -> anyhow::Error {
+        let own = self.url.origin();
+        anyhow!(
+            "its origin is {origin}, and the run's is {own}: a user stays within one; write a \
+             path, or take the step out"
+        )
+    }
+
     /// Returns the request of a row with this path.
     ///
     /// # Errors

@@ -22,6 +22,8 @@ pub(crate) struct PreparedSetup {
     /// Values for the users.
     pub(crate) shared: Arc<SharedValues>,
     pub(crate) origin: SiteOrigin,
+    /// Redirects that a request follows at most.
+    pub(crate) redirects: u8,
     /// Seed of the random values of templates.
     pub(crate) seed: u64,
     /// First row of the table; empty without one.
@@ -60,7 +62,7 @@ pub(super) fn prepare(
         let marked = common.mark(row).map_err(at)?;
         let path = match common.place(&marked).map_err(at)? {
             RowPlace::Here(path) => path,
-            RowPlace::Elsewhere(origin) => return Err(at(common.elsewhere(&origin))),
+            RowPlace::Elsewhere(origin) => return Err(at(common.step_elsewhere(&origin))),
         };
         let request = common.request(marked, &path).map_err(at)?;
         let template = request.template.ok_or_else(|| at(anyhow!("it has no template")))?;
@@ -78,6 +80,7 @@ pub(super) fn prepare(
         refresh_ns: setup.refresh_ns,
         shared: Arc::clone(&users.shared),
         origin: users.origin.clone(),
+        redirects: users.redirects,
         seed: common.spec.templates.seed,
         row: table.map(|rows| rows.table.row(0).to_vec()).unwrap_or_default(),
     })))
