@@ -345,6 +345,11 @@ impl Users {
         Err(UserMiss { kind, lack: Some(UserLack { expected, found }) })
     }
 
+    /// Returns the values that the user of a request captured; none without one.
+    pub(crate) fn captured_at(&self, place: ExchangePlace) -> &[Option<Box<[u8]>>] {
+        self.on_wire(place).map_or(&[], |user| &self.table[user as usize].captured)
+    }
+
     /// Returns an exchange as it counts: one whose response was redirected under another name, and
     /// the last one of several with the due time of the first.
     pub(crate) fn counted(&self, place: ExchangePlace, exchange: &Exchange) -> Exchange {

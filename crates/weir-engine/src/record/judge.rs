@@ -30,6 +30,10 @@ pub(crate) struct Judge {
 #[derive(Debug, Default)]
 struct CallStatuses([u64; CallStatuses::PLACES]);
 
+/// Least length of a captured value that is looked for in examples, in bytes. Shorter ones stand in
+/// any text.
+const SECRET_MIN_BYTES: usize = 4;
+
 impl Judge {
     pub(super) fn new(checks: &Arc<ResponseChecks>) -> Judge {
         Judge {
@@ -51,6 +55,18 @@ impl Judge {
             let found = found.clone();
             let example = || MissExample { status, expected, found };
             self.examples.entry(*kind).or_insert_with(example);
+        }
+    }
+
+    /// Takes the values that a user captured out of the example of a miss: they are secrets.
+    #[cold]
+    pub(crate) fn hide(&mut self, kind: MissKind, captured: &[Option<Box<[u8]>>]) {
+        let Some(example) = self.examples.get_mut(&kind) else { return };
+        let secrets = captured.iter().flatten().filter(|value| value.len() >= SECRET_MIN_BYTES);
+        for secret in secrets.filter_map(|value| str::from_utf8(value).ok()) {
+            if example.found.contains(secret) {
+                example.found = example.found.replace(secret, "[captured]");
+            }
         }
     }
 

@@ -149,7 +149,9 @@ fn body(
     match (text, base64, file) {
         (None, None, None) => Ok(None),
         (Some(text), None, None) => Ok(Some(RowBody::Bytes(text.into_bytes()))),
-        (None, Some(base64), None) => decoded(&base64).map(Some),
+        (None, Some(base64), None) => {
+            decoded(&base64).map(Some).map_err(|why| format!("`body_base64` {why}"))
+        }
         (None, None, Some(file)) => Ok(Some(RowBody::File(file))),
         _ => Err("it has more than one of `body`, `body_base64` and `body_file`".to_owned()),
     }
@@ -158,7 +160,7 @@ fn body(
 /// Decodes a body in base64.
 pub(crate) fn decoded(base64: &str) -> Result<RowBody, String> {
     let bytes = STANDARD.decode(base64);
-    bytes.map(RowBody::Bytes).map_err(|error| format!("its body is not base64: {error}"))
+    bytes.map(RowBody::Bytes).map_err(|error| format!("is not base64: {error}"))
 }
 
 /// Returns serde's reason without its place: the line is that of the list.

@@ -283,8 +283,9 @@ impl SetupCounts {
     /// Returns a note if the setup could not be made again.
     pub(crate) fn note(&self) -> Option<Note> {
         let SetupCounts { renewed, failed, reason, .. } = self;
+        let times = failed + renewed;
         let text = format!(
-            "the setup was made again {renewed} times, and failed {failed} times: {reason}; its \
+            "of {times} times that the setup was to be made again, {failed} failed: {reason}; its \
              last values were used on"
         );
         (*failed > 0).then(|| Note::new("setup_failed", text))

@@ -11,6 +11,7 @@ use weir_text::setting::{
 use weir_text::units::exact_duration;
 use weir_verdict::AbortCondition;
 
+use super::url::Url;
 use super::{BodySpec, HttpChoice, ListSpec, RunSpec, SPEC_VERSION, limits};
 use crate::errors::Error;
 
@@ -227,6 +228,10 @@ fn check_users(spec: &RunSpec) -> Result<()> {
     let has_scenarios = spec.list.as_ref().is_some_and(ListSpec::has_scenarios);
     let setting = if has_scenarios { SCENARIO } else { LIST };
     let has_streams = spec.http.streams.is_some_and(|streams| streams > 1);
+    let url = Url::parse(&spec.target.url).ok().filter(|_| has_scenarios);
+    if let Some(Url { path, .. }) = url.filter(|url| url.path != "/") {
+        bail!("{SCENARIO} has the paths of its steps: write them with {path}, and the URL without");
+    }
     let problem = match &spec.request.body {
         _ if spec.compat.is_some() => "cannot be used in a run of wrk or wrk2".to_owned(),
         _ if spec.grpc.is_some() => format!("sends no calls of gRPC: drop {GRPC}"),

@@ -169,8 +169,7 @@ fn of_share(class: Class, scope: &Scope<'_>) -> Result<Estimate, Missing> {
         return Err(Missing::new("no request was planned".to_owned()));
     }
     if scope.results.in_progress == planned {
-        let remedy = "run for longer, or await them with --drain";
-        return Err(Missing::new(format!("no user had ended at the end: {remedy}")));
+        return Err(Missing::new(format!("no user had ended at the end: raise {DURATION}")));
     }
     let hits = hits(class, scope) as f64;
     if scope.is_of_name() && scope.slices.is_empty() {

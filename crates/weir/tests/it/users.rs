@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::{Arc, Mutex};
 
 use weir_result::document::SentCounts;
 
 use crate::support::directory::Directory;
 use crate::support::on_an_engine;
+use crate::support::raw::{OK, Raw};
 use crate::support::serve::Serve;
 use crate::support::weir::{self, Ran};
 
@@ -207,6 +209,96 @@ fn a_missing_capture_ends_its_user_and_names_no_value() {
     let mut steps = ran.document.names.iter().map(|name| &name.steps);
     let steps = steps.find(|steps| !steps.is_empty()).expect("a scenario");
     assert_eq!((steps[0].counts.failed, steps[1].counts.not_reached), (20, 20), "{ran}");
+}
+
+/// Steps that send what a setup and a step captured to each place of a request.
+const PLACES: &str = r#"
+[[setup]]
+name = "token"
+url = "/value"
+capture = { shared = "json:/text" }
+
+[[scenario]]
+name = "s"
+
+[[scenario.step]]
+name = "value"
+url = "/value"
+capture = { text = "json:/text", number = "json:/number" }
+
+[[scenario.step]]
+name = "places"
+method = "POST"
+url = "/p/{{user.number}}?q={{user.text}}"
+headers = { X-Id = "{{uuid}}" }
+body = "{{user.text}}"
+
+[[scenario.step]]
+name = "chain"
+method = "PUT"
+url = "/first"
+body = "ten bytes!"
+
+[[scenario.step]]
+name = "away"
+url = "/away"
+headers = { X-Id = "{{uuid}}" }
+"#;
+
+#[test]
+fn captured_values_are_sent_as_they_were_received_and_no_output_has_them() {
+    let directory = Directory::new();
+    let value = r#"{"text": "a+b&c/\"d\"=", "number": 12345678901234567890.50}"#;
+    let location = "Location: http://elsewhere.example/cb/a+b&c/\"d\"=\r\n";
+    let value = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{value}", value.len());
+    let redirect = |status: u16, to: &str| {
+        format!("HTTP/1.1 {status} Moved\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n")
+    };
+    let first = redirect(303, "/second");
+    let second = redirect(307, "/third");
+    let away = format!("HTTP/1.1 302 Found\r\n{location}Content-Length: 0\r\n\r\n");
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let theirs = Arc::clone(&received);
+    let server = Raw::start(move |peer| {
+        while let Some(mut request) = peer.read_request()? {
+            let answer = match request.as_str() {
+                of_value if of_value.starts_with("GET /value") => &value,
+                of_away if of_away.starts_with("GET /away") => &away,
+                of_chain if of_chain.starts_with("PUT /first") => &first,
+                of_chain if of_chain.contains(" /second ") => &second,
+                _ => OK,
+            };
+            if request.starts_with('P') {
+                request += &String::from_utf8_lossy(&peer.read_body(r#"a+b&c/"d"="#.len())?);
+            }
+            theirs.lock().expect("no panic").push(request);
+            peer.write(answer)?;
+        }
+        Ok(())
+    });
+    let scenario = write(&directory, "places.toml", PLACES);
+    let words = format!("-c 1 -n 2 --warmup 0 --follow 2 --scenario {scenario} {}", server.url());
+    let ran = weir::load("auto", &words, &["--no-preflight", "--witness", "off"]);
+    let requests: Vec<String> = received.lock().expect("no panic").clone();
+    let sent = |begin: &str| {
+        let found = requests.iter().filter(|request| request.starts_with(begin));
+        found.cloned().collect::<Vec<String>>()
+    };
+    let places = sent("POST /p/12345678901234567890.50?q=a%2Bb%26c%2F%22d%22%3D HTTP/1.1");
+    assert_eq!(places.len(), 2, "{requests:?}");
+    assert!(places.iter().all(|request| request.ends_with("\r\n\r\na+b&c/\"d\"=")), "{places:?}");
+    let id = |request: &String| {
+        let line = request.lines().find(|line| line.to_lowercase().starts_with("x-id: "));
+        line.expect("an id").to_owned()
+    };
+    let mut ids: Vec<String> = places.iter().chain(&sent("GET /away")).map(id).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 4, "{requests:?}");
+    // What has become a GET stays one.
+    assert_eq!((sent("GET /second").len(), sent("GET /third").len()), (2, 2), "{requests:?}");
+    assert_eq!(ran.document.results.missed["redirect_elsewhere"], 2, "{ran}");
+    assert!(ran.text.contains("elsewhere.example/cb/[captured]"), "{ran}");
 }
 
 #[test]

@@ -12,6 +12,15 @@ pub(super) struct WebOrigin {
     authority: String,
 }
 
+impl WebOrigin {
+    /// True if this is the value of a `Host` field of requests to it.
+    pub(super) fn is_of(&self, host: &str) -> bool {
+        let host = host.trim().to_lowercase();
+        let port = if self.is_secure { ":443" } else { ":80" };
+        host.strip_suffix(port).unwrap_or(&host) == self.authority
+    }
+}
+
 /// A URL, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UrlParts {

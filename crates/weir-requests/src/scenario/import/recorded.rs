@@ -201,6 +201,11 @@ impl RecordedStep {
             ..RecordedStep::default()
         };
         for (name, value) in row.headers {
+            if name.eq_ignore_ascii_case("host") && !url.origin.is_of(&value) {
+                step.remarks.push(format!(
+                    "the header Host, which is {value}, was left out: give it to all by -H"
+                ));
+            }
             step.add_header(name, value);
         }
         let user = row.basic_auth.or(url.user.and_then(|user| percent_decoded(&user)));

@@ -54,8 +54,7 @@ pub(super) fn replace(steps: &mut [RecordedStep], is_secret: fn(&str, &str) -> b
     }
 }
 
-/// Names of fields whose values are entered by hand and are nobody else's, in lower case, without
-/// dashes.
+/// Names of fields that are secrets among what people enter, in lower case, without dashes.
 const ENTERED: [&str; 6] = ["cardnumber", "cvc", "cvv", "otp", "pin", "pwd"];
 
 /// Pairs of a name and a value in texts that have no other structure here: as members of JSON that
@@ -76,11 +75,12 @@ fn replace_pairs(
     variables: &mut SecretVariables,
     remarks: &mut Vec<String>,
 ) {
-    for pairs in PAIRS.iter() {
+    let places = [ValuePlace::Json, ValuePlace::Form, ValuePlace::Form];
+    for (pairs, place) in PAIRS.iter().zip(places) {
         let found = pairs.captures_iter(text).filter_map(|pair| {
             let name = pair.get(1)?.as_str();
             let value = pair.get(2)?;
-            let sent = SentValue { place: ValuePlace::Form, name, text: value.as_str() };
+            let sent = SentValue { place, name, text: value.as_str() };
             let is_it = !has_field(value.as_str()) && is_secret(sent);
             is_it.then(|| (value.range(), variables.replacement(sent, remarks)))
         });
