@@ -58,7 +58,7 @@ impl TemplateFields {
                 TextForm::Target if marked.contains('?') => TextForm::Query,
                 form => form,
             };
-            if field == "history" && !is_whole_value(&marked) {
+            if field == "history" && form == TextForm::Json && !is_whole_value(&marked) {
                 return Err(
                     "{{history}} is a whole value: write \"messages\": {{history}}".to_owned()
                 );

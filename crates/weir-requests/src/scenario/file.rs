@@ -265,7 +265,7 @@ impl<'t> FileReader<'t> {
         if has_turns && repeat > 1 {
             known
                 .check(&row, None, &self.read.scenarios.values)
-                .map_err(|text| table.wrong("repeat", text))?;
+                .map_err(|text| table.wrong("repeat", format!("cannot be: {text}")))?;
         }
         Ok(self.add_turns(step, &row, prefix))
     }

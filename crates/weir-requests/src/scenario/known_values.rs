@@ -47,7 +47,7 @@ impl KnownValues {
         }
         match (&self.unanswered, &row.message) {
             (Some(name), Some(_)) => Err(format!(
-                "needs the answer to the message of {name:?}: add capture = {{ \
+                "the conversation has no answer to the message of {name:?}: add capture = {{ \
                  history = \"stream:json:/choices/0/delta/content\" }} there, with the place of \
                  the model's answer"
             )),
