@@ -17,7 +17,7 @@ const ARRIVALS_RPS: u64 = 20_000;
 
 /// Steps of a user, and users of a connection.
 const USER_STEPS: u64 = 5;
-const STREAMS: u64 = 100;
+const STREAMS: u64 = 128;
 
 /// Time until as many users leave as arrive, in seconds.
 const WARMUP_S: u32 = 11;
@@ -59,7 +59,7 @@ fn many(fixture: &Fixture, section: &mut Section) -> Result<()> {
          for a second after each: `{flags}`. Each has a stream of one of {} connections. At most \
          {RESIDENT_MAX_MIB} MiB may be resident, no request fail, and 99% leave within \
          {LAG_MAX_MS} ms.",
-        table::thousands(USERS / STREAMS)
+        table::thousands(USERS.div_ceil(STREAMS))
     ));
     section.row(&[
         ("users at a time", &table::thousands(USERS)),
