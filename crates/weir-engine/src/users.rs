@@ -202,7 +202,7 @@ impl Users {
         let own = &mut table[user as usize];
         let scenario = &plan.scenarios.all[usize::from(own.scenario)];
         let is_measured = own.phase == SlotPhase::Measured;
-        let turn = scenario.next(last, own.draws, &own.captured, |step| {
+        let turn = scenario.next(last, own.draws, &own.memory.captured, |step| {
             if is_measured {
                 let place = plan.scenarios.place_of(own.scenario, step);
                 let turns = scenario.steps[usize::from(step)].repeat;
@@ -254,10 +254,7 @@ impl Users {
     /// has added in this turn. `values` are those of fields that are not of users.
     pub(crate) fn add_message(&mut self, user: u32, message: &Template, values: Values<'_>) {
         let own = &mut self.table[user as usize];
-        let mut history = std::mem::take(&mut own.history);
-        let texts = own.texts(&[]);
-        message.render(Values { user: Some(&texts), ..values }, history.turn_mut());
-        own.history = history;
+        own.memory.add_message(message, own.draws, values);
     }
 
     /// Returns the seed of the random values in the request of a user's step.
@@ -270,7 +267,7 @@ impl Users {
     pub(crate) fn write_cookies(&self, user: u32, path: &[u8], now: Nanos, bytes: &mut Vec<u8>) {
         let is_secure = self.plan.origin.is_secure;
         let now_ns = self.epoch_unix_ns.saturating_add(now.0);
-        self.table[user as usize].jar.write(path, is_secure, now_ns, bytes);
+        self.table[user as usize].memory.jar.write(path, is_secure, now_ns, bytes);
     }
 
     /// Notes that this request of a user is dispatched next, in this phase.
@@ -319,12 +316,10 @@ impl Users {
         }
         let Some(user) = self.on_wire(place) else { return Ok(false) };
         let own = &mut self.table[user as usize];
-        let redirect = Redirect::of(response, &own.line, &self.plan.origin);
+        let redirect = Redirect::of(response, &own.line, own.hop.as_ref(), &self.plan.origin);
         let kind = match redirect {
             None => return Ok(false),
-            Some(Redirect::Here(mut hop)) if own.hops < self.plan.redirects => {
-                // What has become a GET stays one.
-                hop.is_get |= own.hop.as_ref().is_some_and(|before| before.is_get);
+            Some(Redirect::Here(hop)) if own.hops < self.plan.redirects => {
                 own.hop = Some(hop);
                 own.is_redirected = true;
                 self.keep_cookies(user, response, at);
@@ -345,9 +340,11 @@ impl Users {
         Err(UserMiss { kind, lack: Some(UserLack { expected, found }) })
     }
 
-    /// Returns the values that the user of a request captured; none without one.
-    pub(crate) fn captured_at(&self, place: ExchangePlace) -> &[Option<Box<[u8]>>] {
-        self.on_wire(place).map_or(&[], |user| &self.table[user as usize].captured)
+    /// Takes the values that the user of a request captured out of a text.
+    pub(crate) fn hide_captured(&self, place: ExchangePlace, text: &mut String) {
+        if let Some(user) = self.on_wire(place) {
+            self.table[user as usize].memory.hide(&self.plan.scenarios.values, text);
+        }
     }
 
     /// Returns an exchange as it counts: one whose response was redirected under another name, and
@@ -375,10 +372,7 @@ impl Users {
         }
         let own = &mut self.table[user as usize];
         let now_ns = self.epoch_unix_ns.saturating_add(at.0);
-        let is_set = |name: &[u8]| name.eq_ignore_ascii_case(b"set-cookie");
-        for (_, value) in response.fields().filter(|(name, _)| is_set(name)) {
-            own.jar.store(value, path_of(&own.line), &self.plan.origin, now_ns);
-        }
+        own.memory.keep_cookies(response, path_of(&own.line), &self.plan.origin, now_ns);
     }
 
     /// Reads the cookies of a response, and if it `missed` no expectation, the values that its

@@ -17,13 +17,15 @@ use crate::after::remarks::remarks;
 use crate::after::{environment, prove_client};
 use crate::before::preflight::{self, ExchangeTrace, PreflightResult};
 use crate::before::setup::RunningSetup;
+use crate::before::walk::{TracedStep, walk};
 use crate::before::{probe, selfcheck};
 use crate::errors::{Error, Interrupted};
 use crate::finished::Finished;
 use crate::interrupts::Interrupts;
+use crate::lone_user::KeptResponse;
 use crate::observer::{Observer, Phase, Silent};
 use crate::prepare::list::first_lines;
-use crate::prepare::load::JobStart;
+use crate::prepare::load::{JobStart, PreparedLoad};
 use crate::prepare::messages::{self, PreparedMessages};
 use crate::prepare::script;
 use crate::prepare::server_wait::ServerWait;
@@ -61,7 +63,7 @@ impl LocalRun {
     }
 
     /// Sends the run's request once, and nothing else: that of a row of its list, from 1, if one is
-    /// given.
+    /// given. Of a run with users it has one of them take its steps.
     ///
     /// # Errors
     /// When the target makes a load impossible, or a script makes the requests.
@@ -69,20 +71,36 @@ impl LocalRun {
         self,
         row: Option<u64>,
         observer: &mut dyn Observer,
-    ) -> Result<ExchangeTrace, Error> {
-        let PlannedRun { load, scripts, redaction, lookup_ns, .. } = self.planned;
-        if scripts.is_some() {
+    ) -> Result<Vec<TracedStep>, Error> {
+        let load = &self.planned.load;
+        if self.planned.scripts.is_some() {
             return Err(
                 anyhow!("{DEBUG} cannot be used with {SCRIPT}, which makes requests").into()
             );
         }
-        let load = match row {
-            Some(row) => load.of_row(row)?,
-            None => load,
+        if let Some(steps) = walk(load, row, &mut |load| self.traced(load, observer))? {
+            return Ok(steps);
+        }
+        let exchange = match row {
+            Some(row) => self.traced(&load.of_row(row)?, observer)?.0,
+            None => self.traced(load, observer)?.0,
         };
+        Ok(vec![TracedStep { exchange: Some(exchange), ..TracedStep::default() }])
+    }
+
+    /// Sends the request of a load once. Returns the exchange without secrets, and its response if
+    /// that is complete.
+    ///
+    /// # Errors
+    /// When the target makes a load impossible.
+    fn traced(
+        &self,
+        load: &PreparedLoad,
+        observer: &mut dyn Observer,
+    ) -> Result<(ExchangeTrace, Option<KeptResponse>)> {
+        let PlannedRun { redaction, lookup_ns, .. } = &self.planned;
         let wait = ServerWait::new(&self.spec.target);
-        let sent = preflight::trace(&load, &self.spec.http, &wait, observer);
-        let mut result = sent.map_err(anyhow::Error::from)?;
+        let mut result = preflight::trace(load, &self.spec.http, &wait, observer)?;
         let missed = result.checked.take().and_then(Result::err);
         let missed = missed.map(|MissExample { status, expected, found }| match &*found {
             "" => format!("expected {expected}, found status {status}"),
@@ -102,13 +120,14 @@ impl LocalRun {
         }
         let unconnected =
             trace.steps.is_empty().then(|| format!("cannot connect to {}", load.target.endpoint));
-        Ok(ExchangeTrace {
+        let trace = ExchangeTrace {
             request: redaction.lines(&trace.request),
             response: redaction.lines(&trace.response),
-            lookup_ns,
+            lookup_ns: *lookup_ns,
             problem: problem.or(unconnected).map(|text| redaction.text(&text)),
             ..trace
-        })
+        };
+        Ok((trace, result.kept))
     }
 
     /// True if a script sends no request elsewhere than to the target.

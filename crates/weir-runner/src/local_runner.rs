@@ -4,8 +4,9 @@ use weir_result::Plan;
 
 use crate::access::MachineAccess;
 use crate::after::prove_client;
-use crate::before::preflight::{ExchangeTrace, reflection};
+use crate::before::preflight::reflection;
 use crate::before::selfcheck::{self, NoiseFloor};
+use crate::before::walk::TracedStep;
 use crate::errors::Error;
 use crate::finished::Finished;
 use crate::interrupts::Interrupts;
@@ -42,7 +43,8 @@ impl LocalRunner {
     }
 
     /// Sends the request of a run once, and nothing else: that of a row of its list, from 1, if one
-    /// is given. Returns the exchange, without secrets.
+    /// is given. Of a run with users, one of them takes its steps: the first one, or that with the
+    /// number `row`. Returns the exchanges, without secrets.
     ///
     /// # Errors
     /// When the run cannot be planned, or no request can be sent.
@@ -51,7 +53,7 @@ impl LocalRunner {
         spec: &RunSpec,
         row: Option<u64>,
         observer: &mut dyn Observer,
-    ) -> Result<ExchangeTrace, Error> {
+    ) -> Result<Vec<TracedStep>, Error> {
         self.plan(spec, observer)?.debug(row, observer).map_err(|error| shown(spec, error))
     }
 

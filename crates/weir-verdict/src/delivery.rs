@@ -1,13 +1,15 @@
 //! The line `Load`: the delivery of the planned load (METHOD 1.9).
 
+use crate::target::failed_otherwise;
 use crate::thresholds::{LATE_NS, LATE_SHARE, NEVER_SENT_SHARE};
-use weir_result::Document;
-use weir_result::document::{Delivery, Limit, LimitedBy, LoadLine};
+use weir_result::document::{Delivery, Limit, LimitedBy, LoadLine, TargetLine};
+use weir_result::{Document, FailurePhase};
 use weir_text::units;
 
 /// Derives the line.
-pub(crate) fn of(document: &Document, limit: &Limit) -> LoadLine {
-    if let Some(text) = missing_connections(document).or_else(|| never_sent(document, limit)) {
+pub(crate) fn of(document: &Document, limit: &Limit, target: &TargetLine) -> LoadLine {
+    let never_sent = || never_sent(document, limit, target);
+    if let Some(text) = missing_connections(document).or_else(never_sent) {
         return LoadLine { delivery: Delivery::Incomplete, text };
     }
     if let Some(text) = late(document) {
@@ -59,7 +61,7 @@ fn missing_connections(document: &Document) -> Option<String> {
 }
 
 /// Reports requests that were due and never sent, with the reason.
-fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
+fn never_sent(document: &Document, limit: &Limit, target: &TargetLine) -> Option<String> {
     let results = &document.results;
     let planned = results.planned;
     let missing = results.outcomes.never_sent;
@@ -82,6 +84,9 @@ fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
             format!("{of_all}shed while {} were in flight", units::count(most))
         }
         (LimitedBy::ClientCpu, _) => "the client had no CPU time for them".to_owned(),
+        _ if let Some(why) = refused(document).filter(|_| failed_otherwise(target)) => {
+            format!("connections did not open: {why}")
+        }
         _ if connections == 1 => "the connection was busy".to_owned(),
         _ => format!("all {} connections were busy", units::count(connections.into())),
     };
@@ -89,6 +94,13 @@ fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
     let planned = units::count(planned);
     let share = units::short_percent(share);
     Some(format!("{share} never sent ({missing} of {planned} requests): {why}"))
+}
+
+/// Returns the most frequent reason for which connections did not open, if some did not.
+fn refused(document: &Document) -> Option<&str> {
+    let failures = document.connections.failures.iter();
+    let connects = failures.filter(|failure| failure.phase == FailurePhase::Connect);
+    connects.max_by_key(|failure| failure.count).map(|failure| &*failure.text)
 }
 
 /// Reports the lateness of sends, and its cause.

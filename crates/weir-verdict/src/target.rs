@@ -30,18 +30,52 @@ pub(crate) fn of(document: &Document) -> TargetLine {
     let of_requests = state_of(failed_share, good > 0);
     let silent_share = silent_share(document);
     let of_time = state_of(silent_share, good > 0);
-    let state = of_requests.max(of_time);
+    let users = EndedUsers::of(document);
+    let of_users = users.state();
+    let state = of_requests.max(of_time).max(of_users);
     let text = match state {
         TargetState::Ok => String::new(),
-        _ if of_time > of_requests => silence(document, silent_share),
+        _ if of_time > of_requests.max(of_users) => silence(document, silent_share),
+        _ if of_users > of_requests => users.failure(most_frequent(document, sent)),
         _ => most_frequent(document, sent),
     };
     TargetLine { state, failed_share, text }
 }
 
-/// True if the target failed by the time without a response, and few requests failed.
-pub(crate) fn fell_silent(target: &TargetLine) -> bool {
+/// True if the target failed although few requests did: it fell silent, or failed users.
+pub(crate) fn failed_otherwise(target: &TargetLine) -> bool {
     target.state == TargetState::Failed && target.failed_share < TARGET_FAILED
+}
+
+/// The users of scenarios who have ended. One request of many that fails ends a user.
+struct EndedUsers {
+    ended: u64,
+    failed: u64,
+}
+
+impl EndedUsers {
+    fn of(document: &Document) -> EndedUsers {
+        let users = document.names.iter().filter(|name| name.is_of_users());
+        users.fold(EndedUsers { ended: 0, failed: 0 }, |all, name| {
+            let Outcomes { ok, bad_response, transport_error, timed_out, .. } =
+                name.results.outcomes;
+            let failed = bad_response + transport_error + timed_out;
+            EndedUsers { ended: all.ended + ok + failed, failed: all.failed + failed }
+        })
+    }
+
+    fn share(&self) -> f64 {
+        self.failed as f64 / self.ended.max(1) as f64
+    }
+
+    fn state(&self) -> TargetState {
+        state_of(self.share(), self.failed < self.ended || self.ended == 0)
+    }
+
+    /// Formats `100% of users failed: 20% of responses were 401`.
+    fn failure(&self, why: String) -> String {
+        format!("{} of users failed: {why}", units::short_percent(self.share()))
+    }
 }
 
 /// State of a target with this share of failures.

@@ -72,7 +72,7 @@ impl ResponseChecks {
     }
 
     /// Returns a decoder of bodies.
-    pub(crate) fn decoder(&self) -> BodyDecoder {
+    pub fn decoder(&self) -> BodyDecoder {
         match &self.calls {
             None => BodyDecoder::new(self.body_max_bytes),
             Some(calls) => BodyDecoder::of_calls(self.body_max_bytes, calls.content.clone()),
@@ -104,7 +104,7 @@ impl ResponseChecks {
 
     /// Returns the expectations of a request's response.
     #[inline]
-    pub(crate) fn of(&self, row: u16) -> &Expectations {
+    pub fn of(&self, row: u16) -> &Expectations {
         &self.rows[usize::from(row)]
     }
 }

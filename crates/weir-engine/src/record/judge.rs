@@ -19,6 +19,8 @@ pub(crate) struct Judge {
     checks: Arc<ResponseChecks>,
     decoder: BodyDecoder,
     examples: BTreeMap<MissKind, MissExample>,
+    /// Kind of the example that was kept since the last call of [`Judge::take_new_example`].
+    new_example: Option<MissKind>,
     reads_bodies: bool,
     /// True if bodies were read since the last call of [`Judge::take_has_read`].
     has_read: bool,
@@ -30,16 +32,13 @@ pub(crate) struct Judge {
 #[derive(Debug, Default)]
 struct CallStatuses([u64; CallStatuses::PLACES]);
 
-/// Least length of a captured value that is looked for in examples, in bytes. Shorter ones stand in
-/// any text.
-const SECRET_MIN_BYTES: usize = 4;
-
 impl Judge {
     pub(super) fn new(checks: &Arc<ResponseChecks>) -> Judge {
         Judge {
             checks: Arc::clone(checks),
             decoder: checks.decoder(),
             examples: BTreeMap::new(),
+            new_example: None,
             reads_bodies: checks.interest() == Interest::Body,
             has_read: false,
             statuses: checks.call_rules().map(|_| CallStatuses::default()),
@@ -53,21 +52,18 @@ impl Judge {
         if exchange.phase == SlotPhase::Measured {
             let expected = expected.clone();
             let found = found.clone();
-            let example = || MissExample { status, expected, found };
-            self.examples.entry(*kind).or_insert_with(example);
+            self.examples.entry(*kind).or_insert_with(|| {
+                self.new_example = Some(*kind);
+                MissExample { status, expected, found }
+            });
         }
     }
 
-    /// Takes the values that a user captured out of the example of a miss: they are secrets.
-    #[cold]
-    pub(crate) fn hide(&mut self, kind: MissKind, captured: &[Option<Box<[u8]>>]) {
-        let Some(example) = self.examples.get_mut(&kind) else { return };
-        let secrets = captured.iter().flatten().filter(|value| value.len() >= SECRET_MIN_BYTES);
-        for secret in secrets.filter_map(|value| str::from_utf8(value).ok()) {
-            if example.found.contains(secret) {
-                example.found = example.found.replace(secret, "[captured]");
-            }
-        }
+    /// Returns what was found in the example that was kept since the last call; `None` if there is
+    /// none.
+    pub(crate) fn take_new_example(&mut self) -> Option<&mut String> {
+        let example = self.examples.get_mut(&self.new_example.take()?)?;
+        Some(&mut example.found)
     }
 
     /// Returns the kind of the expectation that the response to an exchange misses; `None` if it
@@ -85,8 +81,11 @@ impl Judge {
         let miss = expectations.check(response, &mut self.decoder, first, name).err()?;
         if exchange.phase == SlotPhase::Measured {
             let decoder = &mut self.decoder;
-            let example = || expectations.example(miss, response, decoder);
-            self.examples.entry(miss.kind).or_insert_with(example);
+            let new = &mut self.new_example;
+            self.examples.entry(miss.kind).or_insert_with(|| {
+                *new = Some(miss.kind);
+                expectations.example(miss, response, decoder)
+            });
         }
         Some(miss.kind)
     }

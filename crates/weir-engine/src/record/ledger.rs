@@ -7,7 +7,7 @@
 
 use weir_http::{PushedMessage, ReceivedResponse};
 use weir_io::{ConnId, Nanos};
-use weir_result::{FailureKind, Measurements, MissKind, SuccessRule, WorkerPhases};
+use weir_result::{FailureKind, Measurements, SuccessRule, WorkerPhases};
 
 use super::connection_counts::ConnectionCounts;
 use super::judge::Judge;
@@ -136,7 +136,7 @@ impl Ledger {
             Some(Err(miss)) => {
                 let judge = self.judge.iter_mut();
                 judge.for_each(|judge| judge.keep_example(exchange, response.status, &miss));
-                self.hide_captured(place, miss.kind);
+                self.hide_captured(place);
                 self.recorder.missed(exchange, miss.kind, exchanges);
                 return false;
             }
@@ -163,17 +163,20 @@ impl Ledger {
             None => missed,
         };
         if let Some(kind) = missed {
-            self.hide_captured(place, kind);
+            self.hide_captured(place);
             self.recorder.missed(exchange, kind, exchanges);
         }
         missed.is_none()
     }
 
-    /// Takes the values of a user out of the example of what a response to it lacks.
+    /// Takes the values of a user out of the example of what a response to it lacks, if that is the
+    /// first of its kind.
     #[cold]
-    fn hide_captured(&mut self, place: ExchangePlace, kind: MissKind) {
-        if let (Some(judge), Some(users)) = (&mut self.judge, &self.users) {
-            judge.hide(kind, users.captured_at(place));
+    fn hide_captured(&mut self, place: ExchangePlace) {
+        if let (Some(judge), Some(users)) = (&mut self.judge, &self.users)
+            && let Some(found) = judge.take_new_example()
+        {
+            users.hide_captured(place, found);
         }
     }
 

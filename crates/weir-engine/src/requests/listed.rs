@@ -160,7 +160,7 @@ impl<R: RequestForm> Listed<R> {
         let user = users.user(step.user);
         let fields = fields.as_ref().expect("each step has a template");
         let template = &fields.template;
-        if user.jar.is_empty() && template.is_constant() && users.hop(step.user).is_none() {
+        if user.memory.jar.is_empty() && template.is_constant() && users.hop(step.user).is_none() {
             return Ok(as_it_is.as_deref().expect("it is a step"));
         }
         let draws = user.draws;
@@ -179,7 +179,7 @@ impl<R: RequestForm> Listed<R> {
         long.places.clear();
         template.render_again(values, &mut batch.bytes, &mut long.places);
         cookies.clear();
-        if !user.jar.is_empty() {
+        if !user.memory.jar.is_empty() {
             let path = match hop {
                 Some(hop) => hop.path(),
                 None => path_of(&batch.bytes),

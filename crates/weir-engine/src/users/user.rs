@@ -3,8 +3,8 @@
 use weir_http::ReceivedResponse;
 use weir_io::Nanos;
 use weir_requests::expect::BodyDecoder;
-use weir_requests::list::{History, UserTexts};
-use weir_requests::scenario::{CookieJar, RedirectHop, ScenarioStep, StepTurn, UserDraws};
+use weir_requests::list::UserTexts;
+use weir_requests::scenario::{RedirectHop, ScenarioStep, StepTurn, UserDraws, UserMemory};
 use weir_result::{MissKind, SlotPhase};
 
 use super::UserMiss;
@@ -44,11 +44,7 @@ pub(crate) struct User {
     pub(super) is_redirected: bool,
     /// Version of the shared values that it has; `None` before the first.
     shared_version: Option<u32>,
-    /// Values that it captured or shares, by number.
-    pub(crate) captured: Box<[Option<Box<[u8]>>]>,
-    pub(crate) jar: CookieJar,
-    /// Its conversation with a language model.
-    pub(crate) history: History,
+    pub(crate) memory: UserMemory,
 }
 
 /// State of a seat and its user.
@@ -86,9 +82,7 @@ impl User {
             hop: None,
             is_redirected: false,
             shared_version: None,
-            captured: vec![None; values].into(),
-            jar: CookieJar::default(),
-            history: History::default(),
+            memory: UserMemory::new(values),
         }
     }
 
@@ -99,18 +93,14 @@ impl User {
 
     /// Returns the values of the fields of its requests, with these cookies.
     pub(crate) fn texts<'a>(&'a self, cookies: &'a [u8]) -> UserTexts<'a> {
-        let User { captured, history, draws, .. } = self;
-        UserTexts { captured, cookies, history: Some(history), session: draws.session() }
+        self.memory.texts(self.draws, cookies)
     }
 
     /// Takes the values that all users share, unless it has these.
     pub(super) fn renew(&mut self, shared: &SharedValues) {
         let version = shared.version();
         if self.shared_version.replace(version) != Some(version) {
-            let values = shared.get();
-            for (own, value) in self.captured.iter_mut().zip(values.iter()) {
-                *own = Some(value.clone());
-            }
+            self.memory.share(&shared.get());
         }
     }
 
@@ -131,17 +121,8 @@ impl User {
         response: &ReceivedResponse<'_>,
         decoder: &mut BodyDecoder,
     ) -> Result<(), UserMiss> {
-        for rule in &step.captures {
-            let value = rule.capture(response, &self.jar, decoder);
-            let value = value.map_err(|kind| UserMiss::of_value(kind, &rule.source))?;
-            self.captured[rule.value] = Some(value);
-        }
-        let answer = step.answer.as_ref().map(|source| {
-            let answer = source.value(response, &self.jar, decoder);
-            answer.map_err(|kind| UserMiss::of_value(kind, source))
-        });
-        self.history.settle(answer.transpose()?.as_deref());
-        Ok(())
+        let kept = self.memory.keep_values(&step.captures, step.answer.as_ref(), response, decoder);
+        kept.map_err(UserMiss::of_value)
     }
 
     /// Begins a new user on the seat: nothing of the one before is left.
@@ -152,10 +133,8 @@ impl User {
         arrived_at: Nanos,
         phase: SlotPhase,
     ) {
-        self.captured.fill(None);
+        self.memory.clear();
         self.shared_version = None;
-        self.jar.clear();
-        self.history.clear();
         self.scenario = scenario;
         self.phase = phase;
         self.missed = None;

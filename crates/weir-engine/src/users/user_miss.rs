@@ -1,6 +1,6 @@
 //! Lacks in the responses to users' steps.
 
-use weir_requests::scenario::ValueSource;
+use weir_requests::scenario::MissingValue;
 use weir_result::MissKind;
 
 /// A lack in the response to a user's step.
@@ -21,7 +21,7 @@ pub(crate) struct UserLack {
 impl UserMiss {
     /// Returns the lack of a value that a step keeps. What was found is not shown: it may be a
     /// credential.
-    pub(super) fn of_value(kind: MissKind, source: &ValueSource) -> UserMiss {
+    pub(super) fn of_value(MissingValue { kind, source }: MissingValue<'_>) -> UserMiss {
         let expected = format!("capture {source}");
         UserMiss { kind, lack: Some(UserLack { expected, found: String::new() }) }
     }

@@ -26,6 +26,7 @@ mod json_text;
 mod multipart_text;
 mod origin;
 mod template_text;
+mod thing;
 mod toml_text;
 mod words;
 

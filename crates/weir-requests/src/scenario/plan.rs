@@ -172,7 +172,8 @@ impl ScenarioStep {
 }
 
 impl StepCondition {
-    fn is_met(&self, values: &[Option<Box<[u8]>>]) -> bool {
+    /// True for a user with these values.
+    pub fn is_met(&self, values: &[Option<Box<[u8]>>]) -> bool {
         let value = values.get(self.value).and_then(Option::as_deref);
         match (value, &self.equals) {
             (None, _) => false,

@@ -18,26 +18,29 @@ pub enum Redirect {
 pub struct RedirectHop {
     /// Path with the query.
     pub target: Vec<u8>,
-    /// True if it is a GET without a body, whatever the request before it was.
+    /// True if it is a GET without a body, whatever the method of the first request was.
     pub is_get: bool,
 }
 
 impl Redirect {
-    /// Returns the redirect of a response to `request`, the bytes of an HTTP/1 request; `None` if
-    /// it is none. 303 leads to a GET, and so do 301 and 302 after a POST, as in all browsers; 307
-    /// and 308 keep method and body. HEAD stays HEAD.
+    /// Returns the redirect of a response to `request`, the bytes of an HTTP/1 request, which
+    /// followed the redirect `before` if there was one; `None` if it is none. 303 leads to a GET,
+    /// and so do 301 and 302 after a POST, as in all browsers; 307 and 308 keep method and body.
+    /// HEAD stays HEAD, and behind a GET all requests are GETs.
     pub fn of(
         response: &ReceivedResponse<'_>,
         request: &[u8],
+        before: Option<&RedirectHop>,
         origin: &SiteOrigin,
     ) -> Option<Redirect> {
         let method = request.split(|byte| *byte == b' ').next().unwrap_or_default();
-        let is_get = match response.status {
+        let becomes_get = match response.status {
             303 => method != b"HEAD" && method != b"GET",
             301 | 302 => method == b"POST",
             307 | 308 => false,
             _ => return None,
         };
+        let is_get = becomes_get || before.is_some_and(|before| before.is_get);
         let is_location = |name: &[u8]| name.eq_ignore_ascii_case(b"location");
         let (_, location) = response.fields().find(|(name, _)| is_location(name))?;
         let location = location.split(|byte| *byte == b'#').next().unwrap_or_default();
@@ -214,7 +217,7 @@ mod tests {
         let response =
             ReceivedResponse { head: head.as_bytes(), ..ReceivedResponse::of_status(status) };
         let request = format!("{method} /a/b?c HTTP/1.1\r\nHost: h:8080\r\n\r\n");
-        Redirect::of(&response, request.as_bytes(), &origin())
+        Redirect::of(&response, request.as_bytes(), None, &origin())
     }
 
     #[test]
@@ -251,7 +254,7 @@ mod tests {
             assert_eq!(redirect("GET", 302, location), elsewhere, "{location}");
         }
         let response = ReceivedResponse::of_status(302);
-        assert_eq!(Redirect::of(&response, b"GET / HTTP/1.1\r\n\r\n", &origin()), None);
+        assert_eq!(Redirect::of(&response, b"GET / HTTP/1.1\r\n\r\n", None, &origin()), None);
     }
 
     #[test]
@@ -271,6 +274,19 @@ mod tests {
         ] {
             let found = ["POST", "PUT", "HEAD"].map(|method| is_get(method, status));
             assert_eq!(found, [of_post, of_put, of_head], "{status}");
+        }
+    }
+
+    #[test]
+    fn behind_a_get_all_requests_are_gets() {
+        let head = b"Location: /x\r\n";
+        let request = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
+        for was_get in [false, true] {
+            let before = RedirectHop { target: b"/a".to_vec(), is_get: was_get };
+            let response = ReceivedResponse { head, ..ReceivedResponse::of_status(307) };
+            let hop = RedirectHop { target: b"/x".to_vec(), is_get: was_get };
+            let redirect = Redirect::of(&response, request, Some(&before), &origin());
+            assert_eq!(redirect, Some(Redirect::Here(hop)));
         }
     }
 

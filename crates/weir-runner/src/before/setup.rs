@@ -6,31 +6,21 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use weir_http::h2::H2Client;
-use weir_http::{
-    BodyBudget, Http1, Interest, Multiplexed, ReceivedResponse, Request, RequestTraits,
-    SingleExchange,
-};
+use weir_http::{BodyBudget, Http1, Interest, Multiplexed, Request, RequestTraits, SingleExchange};
 use weir_io::{Clock, Endpoint};
-use weir_machine::sys;
-use weir_requests::expect::{BodyDecoder, FirstBodies};
-use weir_requests::list::{UserTexts, Values};
-use weir_requests::scenario::{CookieJar, Redirect, RedirectHop, path_of};
 use weir_result::{HttpPlan, Note};
-use weir_text::setting::REDIRECTS;
 use weir_tls::TlsConfig;
 
 use crate::background::{Beside, End};
 use crate::errors::NoServer;
 use crate::link::Link;
+use crate::lone_user::{BODY_MAX_BYTES, KeptResponse, LoneRequest};
 use crate::patience::{Hurry, Patience, text_of};
 use crate::prepare::http;
-use crate::prepare::list::{PreparedSetup, SetupRequest};
+use crate::prepare::list::PreparedSetup;
 use crate::prepare::load::PreparedLoad;
-
-/// Greatest length of a response that is read, in bytes.
-const BODY_MAX_BYTES: usize = 1 << 20;
 
 /// A setup that was made, and is made again while its values grow old.
 #[derive(Debug)]
@@ -66,13 +56,6 @@ pub(crate) struct SetupCounts {
     /// Times that this failed, and the last reason.
     failed: u64,
     reason: String,
-}
-
-/// The state of a setup between two of its requests.
-#[derive(Default)]
-struct SetupUser {
-    jar: CookieJar,
-    values: Vec<Option<Box<[u8]>>>,
 }
 
 impl RunningSetup {
@@ -123,16 +106,16 @@ impl SetupClient {
     /// # Errors
     /// When one gets no response, or another one than it expects.
     fn make(&self, sent: &mut u64) -> Result<()> {
-        let mut user = SetupUser::default();
-        for request in &self.setup.requests {
-            let sent_request = self.send(request, &mut user, sent);
-            sent_request.map_err(|error| {
+        let mut user = self.setup.user();
+        for (turn, request) in self.setup.turns() {
+            let step = &request.step();
+            let taken = user.take(step, turn, &mut |request| self.exchange(request, sent));
+            taken.map_err(|error| {
                 let why = self.why(&error);
                 anyhow!("setup step {:?}: {why}", request.name)
             })?;
         }
-        let values = user.values.into_iter().map(Option::unwrap_or_default);
-        self.setup.shared.set(values.collect());
+        self.setup.share(self.setup.values_of(&user));
         Ok(())
     }
 
@@ -151,63 +134,9 @@ impl SetupClient {
         }
     }
 
-    /// Sends one request, follows its redirects, and keeps the cookies and values of its responses.
-    fn send(&self, request: &SetupRequest, user: &mut SetupUser, sent: &mut u64) -> Result<()> {
-        let PreparedSetup { origin, redirects, .. } = &*self.setup;
-        let plain = self.rendered(request, user, &[]);
-        let mut hop: Option<RedirectHop> = None;
-        for hops in 0.. {
-            let now_ns = sys::realtime_ns();
-            let mut cookies = Vec::new();
-            let path = hop.as_ref().map_or_else(|| path_of(&plain), RedirectHop::path);
-            user.jar.write(path, origin.is_secure, now_ns, &mut cookies);
-            let mut bytes = Vec::new();
-            match &hop {
-                None => bytes = self.rendered(request, user, &cookies),
-                Some(hop) => hop.write(&plain, &cookies, &mut bytes),
-            }
-            let mut next = None;
-            self.exchange(&bytes, request.is_head, sent, |response| {
-                for (name, value) in response.fields() {
-                    if name.eq_ignore_ascii_case(b"set-cookie") {
-                        user.jar.store(value, path_of(&bytes), origin, now_ns);
-                    }
-                }
-                let redirect = Redirect::of(response, &bytes, origin).filter(|_| *redirects > 0);
-                match redirect {
-                    None => return user.read(request, response),
-                    Some(Redirect::Here(hop)) if hops < *redirects => next = Some(hop),
-                    Some(Redirect::Here(_)) => bail!("it has more redirects ({REDIRECTS})"),
-                    Some(Redirect::Elsewhere(_)) => bail!("it redirects to another origin"),
-                }
-                Ok(())
-            })?;
-            let Some(mut next) = next else { break };
-            // What has become a GET stays one.
-            next.is_get |= hop.is_some_and(|before| before.is_get);
-            hop = Some(next);
-        }
-        Ok(())
-    }
-
-    /// Returns the bytes of a request with these cookies.
-    fn rendered(&self, request: &SetupRequest, user: &SetupUser, cookies: &[u8]) -> Vec<u8> {
-        let PreparedSetup { seed, row, .. } = &*self.setup;
-        let texts = UserTexts { captured: &user.values, cookies, ..UserTexts::default() };
-        let mut bytes = Vec::new();
-        let values = Values { seed: *seed, index: 0, row, user: Some(&texts) };
-        request.template.render(values, &mut bytes);
-        bytes
-    }
-
-    /// Sends a request on a connection of its own, and passes its response to `read`.
-    fn exchange(
-        &self,
-        bytes: &[u8],
-        is_head: bool,
-        sent: &mut u64,
-        read: impl FnOnce(&ReceivedResponse<'_>) -> Result<()>,
-    ) -> Result<()> {
+    /// Sends a request on a connection of its own, and returns its response.
+    fn exchange(&self, request: LoneRequest<'_>, sent: &mut u64) -> Result<KeptResponse> {
+        let LoneRequest { bytes, is_head, .. } = request;
         let limit = Patience::new(self.limit, &self.hurry);
         let mut link = Link::open(self.source, &self.endpoint, limit)?;
         if let Some(config) = &self.tls {
@@ -233,8 +162,8 @@ impl SetupClient {
         let ended = link.exchange(&mut exchange, |_, _, _| false);
         *sent += u64::from(exchange.progress().is_sent);
         ended?;
-        let response = exchange.response();
-        read(&response.ok_or_else(|| anyhow!("there is no response"))?)
+        let response = exchange.response().ok_or_else(|| anyhow!("there is no response"))?;
+        Ok(KeptResponse::of(&response))
     }
 
     /// Makes the setup again each time that its values have grown old, until the end has come.
@@ -255,27 +184,6 @@ impl SetupClient {
                 }
             }
         }
-    }
-}
-
-impl SetupUser {
-    /// Checks the response to a request, and keeps the values that it captures.
-    fn read(&mut self, request: &SetupRequest, response: &ReceivedResponse<'_>) -> Result<()> {
-        let mut decoder = BodyDecoder::new(BODY_MAX_BYTES);
-        let expectations = &request.expectations;
-        let first = FirstBodies::new(1);
-        if let Err(miss) = expectations.check(response, &mut decoder, &first, 0) {
-            let example = expectations.example(miss, response, &mut decoder);
-            bail!("status {}, expected {}", example.status, example.expected);
-        }
-        for rule in &request.captures {
-            let value = rule.capture(response, &self.jar, &mut decoder);
-            let value = value
-                .map_err(|_| anyhow!("status {}, it has no {}", response.status, rule.source))?;
-            self.values.resize(self.values.len().max(rule.value + 1), None);
-            self.values[rule.value] = Some(value);
-        }
-        Ok(())
     }
 }
 

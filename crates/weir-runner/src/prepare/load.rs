@@ -28,7 +28,7 @@ use crate::spec::{MessageSpec, RunSpec};
 const DISCARD_FROM_BYTES: u64 = 32 * 1024;
 
 /// A load that is planned. Its plan has no HTTP version if the server chooses it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PreparedLoad {
     /// The plan, without secrets.
     pub(crate) plan: Plan,
@@ -142,10 +142,16 @@ impl PreparedLoad {
     ///
     /// # Errors
     /// When there is no such row.
-    pub(crate) fn of_row(mut self, row: u64) -> Result<PreparedLoad> {
-        self.requests.request = request_of_row(self.requests.list.as_deref(), row)?;
-        self.responses.expectations = None;
-        Ok(self)
+    pub(crate) fn of_row(&self, row: u64) -> Result<PreparedLoad> {
+        Ok(self.with_request(request_of_row(self.requests.list.as_deref(), row)?))
+    }
+
+    /// Returns the load with another request, which is not checked against the expectations.
+    pub(crate) fn with_request(&self, request: Prepared) -> PreparedLoad {
+        let mut load = self.clone();
+        load.requests.request = request;
+        load.responses.expectations = None;
+        load
     }
 
     /// Returns the plan with the decisions of the server. Without them it has HTTP/1.1: a load

@@ -61,8 +61,11 @@ pub(super) fn of_failed_target(scope: &Scope<'_>) -> Option<String> {
     }
     (line.state == TargetState::Failed).then(|| {
         // A target that is gone gets few requests.
-        if target::fell_silent(line) {
-            return format!("over successful responses alone, and the target gave {}", line.text);
+        if target::failed_otherwise(line) {
+            return format!(
+                "over successful responses alone, and the target failed: {}",
+                line.text
+            );
         }
         of_requests(line.failed_share, "")
     })

@@ -2,10 +2,10 @@
 
 use crate::fixture;
 use crate::fixture::{End, Request};
-use weir_result::document::DocumentParts;
+use weir_result::document::{DocumentParts, NameSection, StepSection};
 use weir_result::quantile::Bound;
 use weir_result::{
-    AssertionOutcome, AssertionResult, Document, FailureCause, FailureKind, FailurePhase,
+    AssertionOutcome, AssertionResult, Document, FailureCause, FailureKind, FailurePhase, ListPlan,
 };
 use weir_verdict::{Assertion, ShareClaim};
 
@@ -337,8 +337,26 @@ fn a_server_that_goes_away_passes_no_claim_over_responses() {
         m.slices[1..].iter_mut().for_each(|slice| slice.completed = 0);
     });
     let reason = judge("mean < 5ms", &document).reason.expect("it fails");
-    let silent = "the target gave no response for 66.7% of the window: connection refused";
+    let silent = "the target failed: no response for 66.7% of the window: connection refused";
     assert_eq!(reason, format!("over successful responses alone, and {silent}"));
+}
+
+/// Ten users of a scenario, all of whom still take their steps at the end.
+#[test]
+fn a_claim_about_users_needs_one_who_has_ended() {
+    let mut document = assembled(&[1; 20], (End::Ok, 1, 0), clean);
+    let mut shopper = NameSection { name: "shopper".to_owned(), ..NameSection::default() };
+    shopper.steps = vec![StepSection::default()];
+    (shopper.results.planned, shopper.results.in_progress) = (10, 10);
+    document.names = vec![shopper];
+    let names = vec!["shopper".to_owned()];
+    document.plan.list = Some(ListPlan { names, ..ListPlan::default() });
+    let judged = judge("shopper: errors == 0", &document);
+    assert_eq!(judged.outcome, Fail, "{judged:?}");
+    assert!(judged.measured.starts_with("no user had ended at the end"), "{judged:?}");
+    document.names[0].results.in_progress = 9;
+    document.names[0].results.outcomes.ok = 1;
+    assert_eq!(judge("shopper: errors == 0", &document).outcome, Pass);
 }
 
 /// Half of each service time is spent in the client's socket buffers.

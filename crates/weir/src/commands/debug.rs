@@ -1,28 +1,45 @@
-//! `weir --debug`: sends one request, and prints it, its response and the time of each step.
+//! `weir --debug`: sends one request, and prints it, its response and the time of each step. Of a
+//! scenario it sends the requests of one user.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use weir_runner::{ExchangeTrace, RunSpec, Silent, TracedMessage};
+use weir_runner::{ExchangeTrace, RunSpec, Silent, TracedMessage, TracedStep};
 use weir_text::{printable, units};
 
 use crate::{exit, runner, terminal};
 
-/// Sends the request and prints the exchange. The exit code is 1 if there is no response, or one
+/// Sends the requests and prints the exchanges. The exit code is 1 if there is no response, or one
 /// that is not expected.
 ///
 /// # Errors
 /// When the run cannot be planned, or no request can be sent.
 pub(crate) fn run(spec: &RunSpec, row: Option<u64>) -> Result<ExitCode> {
-    let trace = runner::of(spec).debug(spec, row, &mut Silent)?;
-    terminal::print(|out| out.write_all(text(&trace).as_bytes()))?;
-    if let Some(problem) = &trace.problem {
+    let steps = runner::of(spec).debug(spec, row, &mut Silent)?;
+    let shown: Vec<String> = steps.iter().map(step_text).collect();
+    terminal::print(|out| out.write_all(shown.join("\n").as_bytes()))?;
+    let exchanges = || steps.iter().filter_map(|step| step.exchange.as_ref());
+    for problem in exchanges().filter_map(|exchange| exchange.problem.as_ref()) {
         terminal::eprint_line(format_args!("error: {problem}"));
     }
-    let is_good = trace.problem.is_none() && !trace.response.is_empty();
-    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::from(exit::NO_SUCCESS) })
+    let is_good = |one: &ExchangeTrace| one.problem.is_none() && !one.response.is_empty();
+    Ok(if exchanges().all(is_good) { ExitCode::SUCCESS } else { ExitCode::from(exit::NO_SUCCESS) })
+}
+
+/// Formats a step: its name, its exchange, and what follows from that.
+fn step_text(step: &TracedStep) -> String {
+    let TracedStep { name, exchange, notes } = step;
+    let mut text = match name.is_empty() {
+        true => String::new(),
+        false => format!("# {}\n", printable(name)),
+    };
+    text += &exchange.as_ref().map_or_else(String::new, self::text);
+    for note in notes {
+        let _infallible = writeln!(text, "# {}", printable(note));
+    }
+    text
 }
 
 /// Formats an exchange: request and response with a mark before each line, the messages after the

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::scenario::import::found::{self, FoundValue};
 use crate::scenario::import::recorded::{RecordedStep, SentValue, StepCapture, ValuePlace};
+use crate::scenario::import::thing;
 
 /// Greatest number of captured values, as scenarios have it.
 const VALUES_MAX: usize = 64;
@@ -38,7 +39,9 @@ pub(super) fn find(steps: &mut [RecordedStep]) {
     let mut finder = CaptureFinder {
         known: HashMap::new(),
         short: HashMap::new(),
+        ids: HashMap::new(),
         own: HashSet::new(),
+        own_ids: HashSet::new(),
         names: steps.iter().flat_map(|step| &step.captures).map(|it| it.name.clone()).collect(),
     };
     for index in 0..steps.len() {
@@ -49,13 +52,20 @@ pub(super) fn find(steps: &mut [RecordedStep]) {
     }
 }
 
+/// An id, and the thing that it names.
+type ThingId = (String, String);
+
 struct CaptureFinder {
     /// Places of values in responses so far.
     known: HashMap<String, LastPlaces>,
     /// Steps and places of values in responses so far that are too short to be certain.
     short: HashMap<String, (usize, FoundValue)>,
+    /// Places of the ids in responses so far.
+    ids: HashMap<ThingId, LastPlaces>,
     /// Values that a request sent before a response had them: the user's own.
     own: HashSet<String>,
+    /// Ids of the same kind.
+    own_ids: HashSet<ThingId>,
     /// Names of captures.
     names: HashSet<String>,
 }
@@ -65,10 +75,7 @@ impl CaptureFinder {
     fn replace(&mut self, step: &mut RecordedStep, before: &mut [RecordedStep]) {
         let mut remarks = Vec::new();
         step.replace_values(&mut |sent| self.replacement(sent, before, &mut remarks));
-        for (name, text) in step.numbers() {
-            let sent = SentValue { place: ValuePlace::Json, name: &name, text: &text };
-            remarks.extend(self.remark_on_short(sent, before));
-        }
+        step.replace_numbers(&mut |sent| self.of_plain(sent, before, &mut remarks));
         step.remarks.extend(remarks);
     }
 
@@ -96,25 +103,35 @@ impl CaptureFinder {
                 return None;
             }
             let Some(last) = self.known.get_mut(value) else { continue };
-            let taken = last.capture(sent, before, &mut self.names);
-            return match taken {
-                Ok(name) if scheme.is_empty() => Some(format!("{{{{user.{name}}}}}")),
-                Ok(name) => Some(format!("{scheme} {{{{user.{name}}}}}")),
-                Err(reason) => {
-                    let from = &before[last.step].name;
-                    remarks.push(format!(
-                        "the value of {} may come from step {from:?}; it was not captured, because \
-                         {reason}",
-                        sent.shown()
-                    ));
-                    None
-                }
-            };
+            let field = last.field(sent, before, &mut self.names, remarks)?;
+            let blank = if scheme.is_empty() { "" } else { " " };
+            return Some(format!("{scheme}{blank}{field}"));
         }
-        remarks.extend(self.remark_on_short(sent, before));
         if found::is_distinct(sent.text) {
             self.own.insert(sent.text.to_owned());
+            return None;
         }
+        self.of_plain(sent, before, remarks)
+    }
+
+    /// Returns the field for a plain value that is the id of the same thing in an earlier response.
+    fn of_plain(
+        &mut self,
+        sent: SentValue<'_>,
+        before: &mut [RecordedStep],
+        remarks: &mut Vec<String>,
+    ) -> Option<String> {
+        if !found::is_plain(sent.text) {
+            return None;
+        }
+        let id = thing::of_sent(sent).map(|thing| (sent.text.to_owned(), thing));
+        if let Some(id) = id.filter(|id| !self.own_ids.contains(id)) {
+            if let Some(last) = self.ids.get_mut(&id) {
+                return last.field(sent, before, &mut self.names, remarks);
+            }
+            self.own_ids.insert(id);
+        }
+        remarks.extend(self.remark_on_short(sent, before));
         None
     }
 
@@ -147,13 +164,48 @@ impl CaptureFinder {
         for (text, places) in values {
             self.known.insert(text, LastPlaces { step: index, places, name: None });
         }
-        for value in found::short_values(response) {
-            self.short.insert(value.text.clone(), (index, value));
+        let mut ids: HashMap<ThingId, Vec<FoundValue>> = HashMap::new();
+        for (pointer, value) in found::plain_values(response) {
+            if let Some(thing) = thing::of_member(&pointer, &step.target) {
+                let is_bare = value.name.eq_ignore_ascii_case("id");
+                let name = if is_bare { format!("{thing}_id") } else { value.name.clone() };
+                let named = FoundValue { name, ..value.clone() };
+                ids.entry((value.text.clone(), thing)).or_default().push(named);
+            }
+            if found::is_short(&value.text) {
+                self.short.insert(value.text.clone(), (index, value));
+            }
+        }
+        for (id, places) in ids {
+            self.ids.insert(id, LastPlaces { step: index, places, name: None });
         }
     }
 }
 
 impl LastPlaces {
+    /// Returns the field that has the value, for its use in `sent`; `None`, with a remark, if it
+    /// cannot be captured.
+    fn field(
+        &mut self,
+        sent: SentValue<'_>,
+        before: &mut [RecordedStep],
+        names: &mut HashSet<String>,
+        remarks: &mut Vec<String>,
+    ) -> Option<String> {
+        match self.capture(sent, before, names) {
+            Ok(name) => Some(format!("{{{{user.{name}}}}}")),
+            Err(reason) => {
+                let from = &before[self.step].name;
+                remarks.push(format!(
+                    "the value of {} may come from step {from:?}; it was not captured, because \
+                     {reason}",
+                    sent.shown()
+                ));
+                None
+            }
+        }
+    }
+
     /// Returns the name of the capture of the value for its use in `sent`, made if there is none.
     ///
     /// # Errors
@@ -283,7 +335,7 @@ mod tests {
             assert!(steps[1].remarks[0].contains(reason), "{:?}", steps[1].remarks);
         }
         // Short values may be captures.
-        let json = StepBody::Json(r#"{"cart": 822208, "n": 1}"#.to_owned());
+        let json = StepBody::Json(r#"{"place": 822208, "n": 1}"#.to_owned());
         let mut steps = [
             step("a", "/", r#"{"id": 822208, "n": 1, "key": "ab12"}"#),
             RecordedStep { body: json, ..step("b", "/k/ab12", "") },
@@ -305,5 +357,30 @@ mod tests {
             find(&mut steps);
             assert_eq!((captures(&steps[0]), steps[1].remarks.len()), (vec![], 0));
         }
+    }
+
+    #[test]
+    fn ids_of_the_same_thing_are_certain_however_short() {
+        let json = |text: &str| StepBody::Json(text.to_owned());
+        let mut steps = [
+            step("cart", "/api/cart", r#"{"id": 17, "user": {"id": 3}, "lines": [{"id": 4}]}"#),
+            RecordedStep {
+                body: json(r#"{"cart": 17, "n": 17}"#),
+                ..step("b", "/users/3?x=3", "")
+            },
+            step("c", "/lines/4", r#"{"cart_id": 18}"#),
+            step("d", "/carts/18", ""),
+        ];
+        find(&mut steps);
+        assert_eq!(captures(&steps[0]), [("user_id", "json:/user/id"), ("cart_id", "json:/id")]);
+        assert_eq!(steps[1].body, json(r#"{"cart": {{user.cart_id}}, "n": 17}"#));
+        assert_eq!(steps[1].target, "/users/{{user.user_id}}?x=3");
+        // The user chose it from a list.
+        assert_eq!(steps[2].target, "/lines/4");
+        assert_eq!(steps[3].target, "/carts/{{user.cart_id_2}}");
+        // The user knew it before.
+        let mut steps = [step("a", "/carts/17", r#"{"cart_id": 17}"#), step("b", "/carts/17", "")];
+        find(&mut steps);
+        assert_eq!((captures(&steps[0]), &*steps[1].target), (vec![], "/carts/17"));
     }
 }

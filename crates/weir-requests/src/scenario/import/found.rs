@@ -4,7 +4,7 @@ use regex::bytes::Regex;
 
 use crate::scenario::ValueSource;
 use crate::scenario::import::html;
-use crate::scenario::import::json_text::JsonNode;
+use crate::scenario::import::json_text::{JsonLeaf, JsonNode};
 use crate::scenario::import::recorded::RecordedResponse;
 use crate::scenario::import::template_text::identifier;
 
@@ -60,26 +60,27 @@ pub(super) fn is_distinct(text: &str) -> bool {
     text.len() >= VALUE_MIN_BYTES && letters + digits + others >= 2
 }
 
-/// True if a value is too short or too plain to be recognised, and may be an id.
-pub(super) fn is_short(text: &str) -> bool {
+/// True if a value is too short or too plain to be recognised by itself, and may be an id.
+pub(super) fn is_plain(text: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
-    !is_distinct(text)
-        && text.len() >= SHORT_MIN_BYTES
-        && text.contains(|c: char| c.is_ascii_digit())
-        && text.chars().all(is_word)
+    let has_digit = text.contains(|c: char| c.is_ascii_digit());
+    has_digit && text.chars().all(is_word) && !is_distinct(text)
 }
 
-/// Returns the short values of a response of JSON.
-pub(super) fn short_values(response: &RecordedResponse) -> Vec<FoundValue> {
+/// True for a plain value that hardly comes twice by accident.
+pub(super) fn is_short(text: &str) -> bool {
+    text.len() >= SHORT_MIN_BYTES && is_plain(text)
+}
+
+/// Returns the plain values of a response of JSON: each with its pointer.
+pub(super) fn plain_values(response: &RecordedResponse) -> Vec<(String, FoundValue)> {
     let Some(node) = JsonNode::parse(&response.body) else { return Vec::new() };
-    let strings = node.strings().into_iter().map(|it| [it.pointer, it.name, it.value]);
-    let values = strings.chain(node.numbers()).filter(|[.., text]| is_short(text));
-    let value = |[pointer, name, text]: [String; 3]| FoundValue {
-        name: value_name(&name),
-        source: format!("json:{pointer}"),
-        text,
+    let leaves = node.strings().into_iter().chain(node.numbers());
+    let value = |JsonLeaf { pointer, name, value, .. }: JsonLeaf| {
+        let source = format!("json:{pointer}");
+        (pointer, FoundValue { name: value_name(&name), source, text: value })
     };
-    values.map(value).collect()
+    leaves.filter(|leaf| is_plain(&leaf.value)).map(value).collect()
 }
 
 /// Returns the distinct values of a response, each place once.

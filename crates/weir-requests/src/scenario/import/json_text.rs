@@ -1,4 +1,4 @@
-//! The strings of a JSON text and where they stand, so that one can be replaced and the rest stays
+//! The strings and numbers of a JSON text and where they stand, so that one can be replaced and the rest stays
 //! as it was written.
 
 use std::ops::Range;
@@ -6,8 +6,8 @@ use std::ops::Range;
 /// A value of JSON, with its members in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum JsonNode<'t> {
-    /// A number, `true`, `false` or `null`, as written.
-    Plain(&'t str),
+    /// A number, `true`, `false` or `null`, as written, and where it begins.
+    Plain(usize, &'t str),
     /// A string: its place with its quotes, and its value.
     Text(Range<usize>, String),
     /// An array.
@@ -16,16 +16,16 @@ pub(super) enum JsonNode<'t> {
     Object(Vec<(String, JsonNode<'t>)>),
 }
 
-/// A string of a JSON text.
+/// A string or a number of a JSON text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct JsonString {
+pub(super) struct JsonLeaf {
     /// JSON pointer (RFC 6901).
     pub(super) pointer: String,
     /// Name of the innermost member that it is or is in; empty if there is none.
     pub(super) name: String,
-    /// Its place with its quotes, in bytes.
+    /// Its place, with the quotes of a string, in bytes.
     pub(super) place: Range<usize>,
-    /// Its value.
+    /// Its value; a number is as it is written.
     pub(super) value: String,
 }
 
@@ -41,7 +41,7 @@ impl<'t> JsonNode<'t> {
     pub(super) fn compact(&self) -> String {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         match self {
-            JsonNode::Plain(text) => (*text).to_owned(),
+            JsonNode::Plain(_, text) => (*text).to_owned(),
             JsonNode::Text(_, value) => quoted(value),
             JsonNode::Array(items) => {
                 let items: Vec<String> = items.iter().map(JsonNode::compact).collect();
@@ -58,25 +58,34 @@ impl<'t> JsonNode<'t> {
     }
 
     /// Returns its strings, in the order of the text.
-    pub(super) fn strings(&self) -> Vec<JsonString> {
-        let mut found = Vec::new();
-        self.visit_leaves("", "", &mut |pointer, name, leaf| {
-            let JsonNode::Text(place, value) = leaf else { return };
-            let [pointer, name] = [pointer, name].map(str::to_owned);
-            found.push(JsonString { pointer, name, place: place.clone(), value: value.clone() });
-        });
-        found
+    pub(super) fn strings(&self) -> Vec<JsonLeaf> {
+        self.leaves(|leaf| match leaf {
+            JsonNode::Text(place, value) => Some((place.clone(), value)),
+            _ => None,
+        })
     }
 
-    /// Returns its numbers as they are written, each with its pointer and its name, in the order of
-    /// the text.
-    pub(super) fn numbers(&self) -> Vec<[String; 3]> {
-        let mut found = Vec::new();
-        self.visit_leaves("", "", &mut |pointer, name, leaf| match leaf {
-            JsonNode::Plain(text) if text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
-                found.push([pointer, name, text].map(str::to_owned));
+    /// Returns its numbers, in the order of the text.
+    pub(super) fn numbers(&self) -> Vec<JsonLeaf> {
+        let is_number = |text: &str| text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        self.leaves(|leaf| match leaf {
+            JsonNode::Plain(begin, text) if is_number(text) => {
+                Some((*begin..begin + text.len(), text))
             }
-            _ => {}
+            _ => None,
+        })
+    }
+
+    /// Returns the values without others below them that `of` returns place and text of.
+    fn leaves(
+        &self,
+        of: impl for<'n> Fn(&'n JsonNode<'t>) -> Option<(Range<usize>, &'n str)>,
+    ) -> Vec<JsonLeaf> {
+        let mut found = Vec::new();
+        self.visit_leaves("", "", &mut |pointer, name, leaf| {
+            let Some((place, value)) = of(leaf) else { return };
+            let [pointer, name, value] = [pointer, name, value].map(str::to_owned);
+            found.push(JsonLeaf { pointer, name, place, value });
         });
         found
     }
@@ -89,7 +98,7 @@ impl<'t> JsonNode<'t> {
         visit: &mut dyn FnMut(&str, &str, &JsonNode<'t>),
     ) {
         match self {
-            JsonNode::Plain(_) | JsonNode::Text(..) => visit(pointer, name, self),
+            JsonNode::Plain(..) | JsonNode::Text(..) => visit(pointer, name, self),
             JsonNode::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
                     item.visit_leaves(&format!("{pointer}/{index}"), name, visit);
@@ -125,8 +134,9 @@ impl<'t> JsonReader<'t> {
                 let rest = &self.text[self.at..];
                 let is_end = |c: char| matches!(c, ',' | ']' | '}') || c.is_ascii_whitespace();
                 let plain = &rest[..rest.find(is_end).unwrap_or(rest.len())];
+                let begin = self.at;
                 self.at += plain.len();
-                Some(JsonNode::Plain(plain))
+                Some(JsonNode::Plain(begin, plain))
             }
         }
     }
@@ -209,6 +219,8 @@ mod tests {
                 of("/n/2", "n", "\"z\"", "z"),
             ]
         );
+        let [number] = &node.numbers()[..] else { panic!("{node:?}") };
+        assert_eq!((&*number.pointer, &text[number.place.clone()]), ("/n/0", "1e5"));
         assert_eq!(node.compact(), r#"{"a/b":"x\"ü","n":[1e5,{"id":"7"},"z",null],"e":{}}"#);
     }
 
@@ -217,6 +229,6 @@ mod tests {
         for text in ["", "{", "{\"a\" 1}", "x", &"[".repeat(100_000)] {
             assert_eq!(JsonNode::parse(text), None);
         }
-        assert_eq!(JsonNode::parse("7"), Some(JsonNode::Plain("7")));
+        assert_eq!(JsonNode::parse("7"), Some(JsonNode::Plain(0, "7")));
     }
 }

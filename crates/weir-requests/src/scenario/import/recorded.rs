@@ -9,7 +9,7 @@ use weir_text::setting::ALLOW_LOCAL;
 
 use crate::list::{NOT_SENT, Row, RowBody, RowError};
 use crate::scenario::import::encoded::{form_decoded, percent_decoded};
-use crate::scenario::import::json_text::{JsonNode, JsonString};
+use crate::scenario::import::json_text::{JsonLeaf, JsonNode};
 use crate::scenario::import::multipart_text::{self, PartField};
 use crate::scenario::import::origin::UrlParts;
 use crate::scenario::import::template_text::{
@@ -149,12 +149,17 @@ pub(super) enum ValuePlace {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentValue<'a> {
     pub(super) place: ValuePlace,
-    /// Name of its field; empty if it has none.
+    /// Name of its field, or the segment of the path before it; empty if it has none.
     pub(super) name: &'a str,
     pub(super) text: &'a str,
 }
 
-impl SentValue<'_> {
+impl<'a> SentValue<'a> {
+    /// Returns the name of its field; none in a path.
+    pub(super) fn field(&self) -> &'a str {
+        if self.place == ValuePlace::Path { "" } else { self.name }
+    }
+
     /// Returns its place in words, for a remark.
     pub(super) fn shown(&self) -> String {
         let name = self.name;
@@ -331,7 +336,7 @@ impl RecordedStep {
             StepBody::Json(text) => {
                 let strings = JsonNode::parse(text).map(|node| node.strings()).unwrap_or_default();
                 let strings = strings.into_iter().filter(|found| !has_field(&found.value));
-                let changes = strings.filter_map(|JsonString { name, place, value, .. }| {
+                let changes = strings.filter_map(|JsonLeaf { name, place, value, .. }| {
                     let sent = SentValue { place: ValuePlace::Json, name: &name, text: &value };
                     Some((place, format!("\"{}\"", replace(sent)?)))
                 });
@@ -351,11 +356,19 @@ impl RecordedStep {
         }
     }
 
-    /// Returns the numbers in a body of JSON, each with its name.
-    pub(super) fn numbers(&self) -> Vec<(String, String)> {
-        let StepBody::Json(text) = &self.body else { return Vec::new() };
+    /// Replaces the numbers in a body of JSON: `replace` returns the text for one that changes.
+    pub(super) fn replace_numbers(
+        &mut self,
+        replace: &mut dyn FnMut(SentValue<'_>) -> Option<String>,
+    ) {
+        let StepBody::Json(text) = &mut self.body else { return };
         let numbers = JsonNode::parse(text).map(|node| node.numbers()).unwrap_or_default();
-        numbers.into_iter().map(|[_, name, text]| (name, text)).collect()
+        let changes = numbers.into_iter().filter_map(|JsonLeaf { name, place, value, .. }| {
+            let sent = SentValue { place: ValuePlace::Json, name: &name, text: &value };
+            Some((place, replace(sent)?))
+        });
+        let changes = changes.collect();
+        replace_ranges(text, changes);
     }
 
     /// Returns all texts that may have fields.
@@ -419,8 +432,10 @@ fn replaced_target(
         Some((path, query)) => (path, Some(query)),
         None => (target, None),
     };
+    let mut before = "";
     let segments = path.split('/').map(|segment| {
-        changed(ValuePlace::Path, "", segment).unwrap_or_else(|| segment.to_owned())
+        let before = std::mem::replace(&mut before, segment);
+        changed(ValuePlace::Path, before, segment).unwrap_or_else(|| segment.to_owned())
     });
     let path = segments.collect::<Vec<_>>().join("/");
     let Some(query) = query else { return path };

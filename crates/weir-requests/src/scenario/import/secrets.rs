@@ -21,7 +21,7 @@ pub(super) fn replace(steps: &mut [RecordedStep], is_secret: fn(&str, &str) -> b
     let is_secret = |sent: SentValue<'_>| {
         let is_entered = matches!(sent.place, ValuePlace::Form | ValuePlace::Json)
             && ENTERED.contains(&sent.name.to_ascii_lowercase().replace(['_', '-'], "").as_str());
-        !sent.text.trim().is_empty() && (is_entered || is_secret(sent.name, sent.text))
+        !sent.text.trim().is_empty() && (is_entered || is_secret(sent.field(), sent.text))
     };
     // A value that is a secret in one place is one in all, before that place too.
     let mut known = HashSet::new();
@@ -118,7 +118,7 @@ impl SecretVariables {
         let name = match scheme.to_ascii_lowercase().as_str() {
             "basic" => "BASIC_CREDENTIALS".to_owned(),
             "bearer" | "token" if is_authorization => "BEARER_TOKEN".to_owned(),
-            _ => identifier(sent.name).to_ascii_uppercase(),
+            _ => identifier(sent.field()).to_ascii_uppercase(),
         };
         let name = if name.is_empty() { "SECRET".to_owned() } else { name };
         let numbered = (2..).map(|number: u64| format!("{name}_{number}"));

@@ -76,8 +76,8 @@ pub(super) fn members(json: &str) -> Option<Vec<(String, String)>> {
 /// Returns a value of JSON; `None` if TOML has none.
 fn value(node: &JsonNode<'_>) -> Option<String> {
     Some(match node {
-        JsonNode::Plain("null") => return None,
-        JsonNode::Plain(plain) => (*plain).to_owned(),
+        JsonNode::Plain(_, "null") => return None,
+        JsonNode::Plain(_, plain) => (*plain).to_owned(),
         JsonNode::Text(_, value) => text(value),
         JsonNode::Array(items) => {
             let items = items.iter().map(value).collect::<Option<Vec<String>>>()?;

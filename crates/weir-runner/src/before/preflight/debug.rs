@@ -27,6 +27,8 @@ pub(super) fn exchange<B: Backend>(
     result: &mut PreflightResult,
 ) -> io::Result<Preflight> {
     let is_grpc = load.calls.is_some();
+    // The next step needs its whole response.
+    let is_step = load.requests.list.as_ref().is_some_and(|list| list.users.is_some());
     let log = MessageLog::default();
     let framing = if is_grpc { MessageFraming::Grpc } else { MessageFraming::EventStream };
     let format = log.format(framing);
@@ -48,7 +50,7 @@ pub(super) fn exchange<B: Backend>(
             }
             let is_listed = is_grpc || exchange.is_event_stream();
             let messages = exchange.messages().into_iter().filter(|_| is_listed);
-            log.show(messages, load.grpc_method(), trace, started, now)
+            log.show(messages, load.grpc_method(), trace, started, now) && !is_step
         }
     });
     let progress = exchange.progress();

@@ -49,9 +49,10 @@ impl MessageLog {
         let mut contents = log.drain(..);
         for ReceivedMessage { bytes, kind, .. } in messages {
             if trace.messages.len() == MESSAGES_MAX {
-                trace
-                    .remarks
-                    .push(format!("more than {MESSAGES_MAX} messages: the rest is not shown"));
+                let text = format!("more than {MESSAGES_MAX} messages: the rest is not shown");
+                if !trace.remarks.contains(&text) {
+                    trace.remarks.push(text);
+                }
                 return true;
             }
             let content = match kind {

@@ -8,6 +8,7 @@ use weir_result::document::Preflight;
 use weir_result::{HttpPlan, MissExample, Note};
 
 use super::trace::ExchangeTrace;
+use crate::lone_user::KeptResponse;
 use crate::prepare::load::{PreparedLoad, ServerFacts};
 use crate::prepare::messages::PreparedMessages;
 
@@ -31,6 +32,8 @@ pub(crate) struct PreflightResult {
     pub(crate) http: Option<HttpPlan>,
     /// Trace of the exchange, for `--debug`.
     pub(crate) trace: Option<ExchangeTrace>,
+    /// The response, if it is traced and complete.
+    pub(crate) kept: Option<KeptResponse>,
     /// True if the response is a stream of events: its head alone was read.
     pub(crate) has_events: bool,
     /// True if the response to a request without TLS has status 400 and names HTTPS or SSL: nginx,
@@ -53,6 +56,8 @@ impl PreflightResult {
         self.returned += u64::from(progress.is_returned);
         self.has_events = exchange.is_event_stream();
         let response = exchange.response().filter(|_| progress.is_complete);
+        let is_traced = self.trace.is_some();
+        self.kept = response.as_ref().filter(|_| is_traced).map(KeptResponse::of);
         let checked = load.responses.expectations.as_ref().zip(response.as_ref());
         let missed = checked.map(|(checks, response)| checks.check_first(response));
         self.checked = missed.map(|missed| missed.map_or(Ok(()), Err));

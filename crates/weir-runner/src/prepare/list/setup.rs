@@ -4,41 +4,79 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use weir_engine::{SharedValues, UserPlan};
+use weir_engine::UserPlan;
 use weir_requests::expect::Expectations;
 use weir_requests::list::Template;
-use weir_requests::scenario::{CaptureRule, Setup, SiteOrigin};
+use weir_requests::scenario::{CaptureRule, Setup, StepTurn, UserDraws};
 
 use super::request::{Common, RowPlace};
 use super::rows;
+use crate::lone_user::{LoneStep, LoneUser};
 use crate::prepare::expect::ExpectationParser;
 
 /// A setup, prepared.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedSetup {
-    pub(crate) requests: Vec<SetupRequest>,
+    requests: Vec<SetupRequest>,
+    /// Values that they capture, the first of those that the scenarios name.
+    values: usize,
     /// Time after which it is made again, in nanoseconds; `None` for never.
     pub(crate) refresh_ns: Option<u64>,
-    /// Values for the users.
-    pub(crate) shared: Arc<SharedValues>,
-    pub(crate) origin: SiteOrigin,
-    /// Redirects that a request follows at most.
-    pub(crate) redirects: u8,
+    /// The users.
+    users: Arc<UserPlan>,
     /// Seed of the random values of templates.
-    pub(crate) seed: u64,
+    seed: u64,
     /// First row of the table; empty without one.
-    pub(crate) row: Vec<Box<[u8]>>,
+    row: Vec<Box<[u8]>>,
 }
 
 /// A request of a setup.
 #[derive(Clone, Debug)]
 pub(crate) struct SetupRequest {
     pub(crate) name: String,
-    pub(crate) template: Arc<Template>,
+    template: Arc<Template>,
     /// True if its method is HEAD.
-    pub(crate) is_head: bool,
-    pub(crate) expectations: Arc<Expectations>,
-    pub(crate) captures: Vec<CaptureRule>,
+    is_head: bool,
+    expectations: Arc<Expectations>,
+    captures: Vec<CaptureRule>,
+}
+
+impl PreparedSetup {
+    /// Returns the user who makes it once. Its random values are no user's of the load.
+    pub(crate) fn user(&self) -> LoneUser {
+        let draws = UserDraws { seed: !self.seed, user: 0 };
+        LoneUser::new(&self.users, draws, self.row.clone())
+    }
+
+    /// Returns the requests in order, each with its turn.
+    pub(crate) fn turns(&self) -> impl Iterator<Item = (StepTurn, &SetupRequest)> {
+        (0..).map(|step| StepTurn { step, visit: 0 }).zip(&self.requests)
+    }
+
+    /// Returns the values for all users, once `user` has made it.
+    pub(crate) fn values_of(&self, user: &LoneUser) -> Vec<Box<[u8]>> {
+        let captured = user.memory.captured[..self.values].iter();
+        captured.map(|value| value.clone().unwrap_or_default()).collect()
+    }
+
+    /// Gives values to all users: each one's next request has them.
+    pub(crate) fn share(&self, values: Vec<Box<[u8]>>) {
+        self.users.shared.set(values);
+    }
+}
+
+impl SetupRequest {
+    /// Returns the step of the user who makes the setup.
+    pub(crate) fn step(&self) -> LoneStep<'_> {
+        LoneStep {
+            template: &self.template,
+            message: None,
+            is_head: self.is_head,
+            expectations: &self.expectations,
+            captures: &self.captures,
+            answer: None,
+        }
+    }
 }
 
 /// Prepares the setup of a list, whose rows have this place in messages, for its users; `None` if
@@ -74,13 +112,14 @@ pub(super) fn prepare(
             captures: captures.clone(),
         });
     }
+    let numbers = requests.iter().flat_map(|request: &SetupRequest| &request.captures);
+    let count = numbers.map(|rule| rule.value + 1).max().unwrap_or_default();
     let table = common.templates.table.as_ref();
     Ok(Some(Arc::new(PreparedSetup {
+        values: count,
         requests,
         refresh_ns: setup.refresh_ns,
-        shared: Arc::clone(&users.shared),
-        origin: users.origin.clone(),
-        redirects: users.redirects,
+        users: Arc::clone(users),
         seed: common.spec.templates.seed,
         row: table.map(|rows| rows.table.row(0).to_vec()).unwrap_or_default(),
     })))

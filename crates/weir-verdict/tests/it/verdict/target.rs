@@ -1,8 +1,11 @@
 //! The line `Target`.
 
-use weir_result::document::{TargetLine, TargetState};
-use weir_result::{DocumentParts, FailureCause, FailureKind, FailurePhase};
-use weir_verdict::Assertion;
+use weir_result::document::{NameSection, StepSection, TargetLine, TargetState};
+use weir_result::{
+    DocumentParts, FailureCause, FailureKind, FailurePhase, ListPlan, Outcomes, ScenarioPlan,
+    StepPlan, UsersPlan,
+};
+use weir_verdict::{Assertion, verdict};
 
 use super::run::{EACH, Failure, MS, S, answer, closed, failing, held, no_success, well};
 
@@ -188,6 +191,46 @@ fn a_server_that_goes_away_in_an_open_loop() {
     check(&gone(EACH), TargetState::Failed, text);
     // Nothing was due.
     check(&gone(0), TargetState::Ok, "");
+}
+
+/// A user who thinks sends nothing: the silence has to be longer than that.
+#[test]
+fn a_server_that_goes_away_from_users_who_think() {
+    let gone = |mean_s: f64| {
+        let mut document = well(|parts| {
+            closed(parts);
+            refused(parts);
+            gone_from(15, parts);
+        });
+        let step = StepPlan { think_mean_ns: (mean_s * S as f64) as u64, ..StepPlan::default() };
+        let scenario = ScenarioPlan { steps: vec![step], ..ScenarioPlan::default() };
+        let users = UsersPlan { scenarios: vec![scenario], ..UsersPlan::default() };
+        document.plan.list = Some(ListPlan { users: Some(users), ..ListPlan::default() });
+        verdict(&document)
+    };
+    // The window has 10 s, of which the server is away for 5.
+    let of_short = gone(2.4);
+    let text = "no response for 50% of the window: connection refused";
+    check(&of_short.target, TargetState::Failed, text);
+    check(&gone(2.6).target, TargetState::Ok, "");
+}
+
+/// A request of many that fails ends its user.
+#[test]
+fn users_that_fail_are_failures_of_the_target() {
+    let of = |ok, bad_response| {
+        let mut document = well(|parts| failing(parts, 960, Failure::Status(401)));
+        let mut shopper = NameSection { name: "shopper".to_owned(), ..NameSection::default() };
+        shopper.steps = vec![StepSection::default()];
+        shopper.results.outcomes = Outcomes { ok, bad_response, ..Outcomes::default() };
+        document.names.push(shopper);
+        verdict(&document).target
+    };
+    let requests = "3.1% of responses were 401";
+    check(&of(0, 0), TargetState::Degraded, requests);
+    check(&of(60, 40), TargetState::Degraded, requests);
+    check(&of(0, 9), TargetState::Failed, &format!("100% of users failed: {requests}"));
+    check(&of(40, 60), TargetState::Failed, &format!("60% of users failed: {requests}"));
 }
 
 const NO_STREAMS: &str = "the server allows no streams (MAX_CONCURRENT_STREAMS 0)";
