@@ -19,6 +19,13 @@ pub(crate) struct ScopeResults<'d> {
     pub(crate) results: &'d Results,
 }
 
+impl ScopeResults<'_> {
+    /// Returns what its results count.
+    pub(crate) fn noun(&self) -> &'static str {
+        if self.tag == "scenario" { "users" } else { "requests" }
+    }
+}
+
 /// Returns the scopes of a list's names; none without a list.
 pub(crate) fn names(document: &Document) -> Vec<ScopeResults<'_>> {
     let names = document.names.iter();
@@ -41,10 +48,12 @@ pub(crate) fn stages<'d>(document: &'d Document) -> Vec<ScopeResults<'d>> {
     document.stages.iter().enumerate().map(of).collect()
 }
 
-/// Returns the fields of a name, by their names in the document. Null is an unknown value.
+/// Returns the fields of a name, by their names in the document, and what its results count. Null
+/// is an unknown value.
 pub(crate) fn fields_of_name(name: &NameSection) -> Vec<(String, Value)> {
-    let first = ("name".to_owned(), Value::from(name.name.as_str()));
-    std::iter::once(first).chain(fields(&name.results)).collect()
+    let noun = if name.is_of_users() { "users" } else { "requests" };
+    let first = [("name", Value::from(name.name.as_str())), ("of", noun.into())];
+    owned(first).chain(fields(&name.results)).collect()
 }
 
 /// Returns the fields of a stage, by their names in the document. Null is an unknown value.

@@ -149,12 +149,15 @@ fn messages(document: &Document, page: &mut MetricsPage) {
     }
 }
 
-/// Counts, rates and times of each name of a list.
+/// Counts, rates and times of each name of a list, and of each scenario, whose results are those of
+/// users.
 fn names(document: &Document, page: &mut MetricsPage) {
     let mut scopes = by_scope::names(document);
     let labels = label_values(document.names.iter().map(|name| name.name.as_str()));
     scopes.iter_mut().zip(labels).for_each(|(scope, label)| scope.value = label.into());
-    of_scopes(&scopes, page);
+    for of_one_kind in scopes.chunk_by(|a, b| a.tag == b.tag) {
+        of_scopes(of_one_kind, page);
+    }
 }
 
 /// Counts, rates and times of each stage of the load.
@@ -174,9 +177,9 @@ fn stages(document: &Document, page: &mut MetricsPage) {
 /// Counts, rates and times of scopes of one kind. They are no samples of the metrics of the whole
 /// run, so that a sum over a metric counts each request once.
 fn of_scopes(scopes: &[ScopeResults<'_>], page: &mut MetricsPage) {
-    let Some(tag) = scopes.first().map(|scope| scope.tag) else { return };
-    let family = format!("weir_{tag}_requests_total");
-    page.family(&family, "counter", &format!("Measured requests by {tag} and outcome"));
+    let Some((tag, noun)) = scopes.first().map(|scope| (scope.tag, scope.noun())) else { return };
+    let family = format!("weir_{tag}_{noun}_total");
+    page.family(&family, "counter", &format!("Measured {noun} by {tag} and outcome"));
     for ScopeResults { value, results, .. } in scopes {
         for (outcome, count) in results.outcomes.classes() {
             page.sample(&family, &[(tag, value), ("outcome", outcome)], count as f64);
@@ -191,15 +194,17 @@ fn of_scopes(scopes: &[ScopeResults<'_>], page: &mut MetricsPage) {
             }
         }
     }
-    let family = format!("weir_{tag}_completed_requests_per_second");
-    page.family(&family, "gauge", &format!("Complete responses per second by {tag}"));
+    let family = format!("weir_{tag}_completed_{noun}_per_second");
+    let completed = if noun == "users" { "Users who ended" } else { "Complete responses" };
+    page.family(&family, "gauge", &format!("{completed} per second by {tag}"));
     for ScopeResults { value, results, .. } in scopes {
         page.sample(&family, &[(tag, value)], results.completed_rps);
     }
-    for (name, of) in [
-        ("response_time", "Time from the planned send to the response"),
-        ("service_time", "Time from the send to the response"),
-    ] {
+    let [response_time, service_time] = match noun {
+        "users" => ["Duration of a user", "Duration of a user without its pauses"],
+        _ => ["Time from the planned send to the response", "Time from the send to the response"],
+    };
+    for (name, of) in [("response_time", response_time), ("service_time", service_time)] {
         let times = scopes.iter().filter_map(|ScopeResults { value, results, .. }| {
             let (_, metric) = results.times().find(|(time, _)| *time == name)?;
             Some((Some((tag, value.as_ref())), metric))

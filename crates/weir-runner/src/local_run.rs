@@ -17,12 +17,11 @@ use crate::after::remarks::remarks;
 use crate::after::{environment, prove_client};
 use crate::before::preflight::{self, ExchangeTrace, PreflightResult};
 use crate::before::setup::RunningSetup;
-use crate::before::walk::{TracedStep, walk};
+use crate::before::walk::{TracedExchange, TracedStep, walk};
 use crate::before::{probe, selfcheck};
 use crate::errors::{Error, Interrupted};
 use crate::finished::Finished;
 use crate::interrupts::Interrupts;
-use crate::lone_user::KeptResponse;
 use crate::observer::{Observer, Phase, Silent};
 use crate::prepare::list::first_lines;
 use crate::prepare::load::{JobStart, PreparedLoad};
@@ -82,22 +81,17 @@ impl LocalRun {
             return Ok(steps);
         }
         let exchange = match row {
-            Some(row) => self.traced(&load.of_row(row)?, observer)?.0,
-            None => self.traced(load, observer)?.0,
+            Some(row) => self.traced(&load.of_row(row)?, observer)?,
+            None => self.traced(load, observer)?,
         };
-        Ok(vec![TracedStep { exchange: Some(exchange), ..TracedStep::default() }])
+        Ok(vec![TracedStep { exchange: Some(exchange.trace), ..TracedStep::default() }])
     }
 
-    /// Sends the request of a load once. Returns the exchange without secrets, and its response if
-    /// that is complete.
+    /// Sends the request of a load once.
     ///
     /// # Errors
     /// When the target makes a load impossible.
-    fn traced(
-        &self,
-        load: &PreparedLoad,
-        observer: &mut dyn Observer,
-    ) -> Result<(ExchangeTrace, Option<KeptResponse>)> {
+    fn traced(&self, load: &PreparedLoad, observer: &mut dyn Observer) -> Result<TracedExchange> {
         let PlannedRun { redaction, lookup_ns, .. } = &self.planned;
         let wait = ServerWait::new(&self.spec.target);
         let mut result = preflight::trace(load, &self.spec.http, &wait, observer)?;
@@ -127,7 +121,7 @@ impl LocalRun {
             problem: problem.or(unconnected).map(|text| redaction.text(&text)),
             ..trace
         };
-        Ok((trace, result.kept))
+        Ok(TracedExchange { trace, response: result.kept })
     }
 
     /// True if a script sends no request elsewhere than to the target.

@@ -92,7 +92,7 @@ impl LoneUser {
         turn: StepTurn,
         send: &mut dyn FnMut(LoneRequest<'_>) -> Result<KeptResponse>,
     ) -> Result<()> {
-        let UserPlan { origin, redirects, .. } = &*Arc::clone(&self.plan);
+        let UserPlan { origin, redirects, has_scenarios, .. } = &*Arc::clone(&self.plan);
         let LoneStep { is_head, .. } = *step;
         if let Some(message) = step.message {
             let values = values(self.draws, turn, &self.row);
@@ -113,7 +113,9 @@ impl LoneUser {
             }
             let kept = send(LoneRequest { bytes: &bytes, is_head, hops })?;
             let response = kept.received();
-            self.memory.keep_cookies(&response, path_of(&bytes), origin, now_ns);
+            if *has_scenarios {
+                self.memory.keep_cookies(&response, path_of(&bytes), origin, now_ns);
+            }
             let redirect = Redirect::of(&response, &bytes, hop.as_ref(), origin);
             match redirect.filter(|_| *redirects > 0) {
                 None => return self.read(step, &response),

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use weir_report::{Exporter, Findings, Source, TextOptions};
+use weir_result::document::StepSection;
 use weir_result::{Document, ErrorKind};
 use weir_verdict::Assertion;
 
@@ -117,6 +118,16 @@ fn prometheus_has_metrics_by_name() {
         let name = format!("weir_name_completed_requests_per_second{{name=\"{label}\"}}");
         assert!(sample(&page, &name).is_some(), "{page}");
     }
+
+    // The results of a scenario are those of its users.
+    let shopper = document.names.last_mut().expect("a name");
+    shopper.name = "shopper".to_owned();
+    shopper.steps = vec![StepSection::default()];
+    let ok = shopper.results.outcomes.ok as f64;
+    let page = export("prometheus", &document);
+    let users = "weir_scenario_users_total{scenario=\"shopper\",outcome=\"ok\"}";
+    assert_eq!(sample(&page, users), Some(ok), "{page}");
+    assert!(!page.contains("name=\"shopper\""), "{page}");
 }
 
 /// k6 has the metric of a tag beside the whole one.

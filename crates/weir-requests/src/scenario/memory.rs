@@ -1,4 +1,4 @@
-//! What a user keeps from one step to the next.
+//! The memory of a user: it lasts from one step to the next.
 
 use weir_http::ReceivedResponse;
 use weir_result::MissKind;

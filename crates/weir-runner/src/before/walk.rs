@@ -21,17 +21,26 @@ pub struct TracedStep {
     pub name: String,
     /// The exchange; `None` if the step is left out.
     pub exchange: Option<ExchangeTrace>,
-    /// What follows from the response, a line each.
+    /// Remarks on what follows from the response, a line each.
     pub notes: Vec<String>,
 }
 
+/// An exchange that was traced.
+#[derive(Clone, Debug)]
+pub(crate) struct TracedExchange {
+    /// The exchange, without secrets.
+    pub(crate) trace: ExchangeTrace,
+    /// Its response, if that is complete.
+    pub(crate) response: Option<KeptResponse>,
+}
+
 /// The way of one user.
-struct Walk<'a> {
+struct UserWalk<'a> {
     load: &'a PreparedLoad,
     list: &'a RequestList,
     plan: &'a Arc<UserPlan>,
     /// Sends the request of a load once.
-    send: &'a mut dyn FnMut(&PreparedLoad) -> Result<(ExchangeTrace, Option<KeptResponse>)>,
+    send: &'a mut dyn FnMut(&PreparedLoad) -> Result<TracedExchange>,
     steps: Vec<TracedStep>,
 }
 
@@ -44,7 +53,7 @@ struct Walk<'a> {
 pub(crate) fn walk(
     load: &PreparedLoad,
     user: Option<u64>,
-    send: &mut dyn FnMut(&PreparedLoad) -> Result<(ExchangeTrace, Option<KeptResponse>)>,
+    send: &mut dyn FnMut(&PreparedLoad) -> Result<TracedExchange>,
 ) -> Result<Option<Vec<TracedStep>>> {
     let Some(list) = load.requests.list.as_deref() else { return Ok(None) };
     let Some(plan) = &list.users else { return Ok(None) };
@@ -59,12 +68,12 @@ pub(crate) fn walk(
         let number = index + 1;
         format!("{DEBUG} {number}: there is no {noun} {number}")
     })?;
-    let mut walk = Walk { load, list, plan, send, steps: Vec::new() };
+    let mut walk = UserWalk { load, list, plan, send, steps: Vec::new() };
     walk.take_all(scenario as usize, index)?;
     Ok(Some(walk.steps))
 }
 
-impl Walk<'_> {
+impl UserWalk<'_> {
     /// Takes the steps of the setup, and those of a scenario as the user with this number; ends
     /// with the first that fails.
     fn take_all(&mut self, scenario: usize, user: u64) -> Result<()> {
@@ -134,15 +143,15 @@ impl Walk<'_> {
         step: &LoneStep<'_>,
         turn: StepTurn,
     ) -> bool {
-        let Walk { load, send, steps, .. } = self;
+        let UserWalk { load, send, steps, .. } = self;
         let begin = steps.len();
         let taken = user.take(step, turn, &mut |LoneRequest { bytes, hops, .. }| {
             let load = load.with_request(Prepared::raw(bytes)?);
-            let (mut exchange, response) = send(&load)?;
+            let TracedExchange { mut trace, response } = send(&load)?;
             // What a response has to be is the step's to say.
-            let problem = exchange.problem.take().filter(|_| response.is_none());
+            let problem = trace.problem.take().filter(|_| response.is_none());
             let name = if hops > 0 { format!("{name} (redirect)") } else { name.to_owned() };
-            let exchange = Some(exchange);
+            let exchange = Some(trace);
             steps.push(TracedStep { name, exchange, ..TracedStep::default() });
             let reason = || problem.unwrap_or_else(|| "no whole response".to_owned());
             response.ok_or_else(|| anyhow!(reason()))
@@ -157,7 +166,10 @@ impl Walk<'_> {
             Ok(()) => self.note(captured(step, self.plan)),
             Err(error) => {
                 let last = steps.last_mut().and_then(|step| step.exchange.as_mut());
-                let problem = Some(format!("step {name:?}: {error:#}"));
+                let problem = Some(match name {
+                    "" => format!("{error:#}"),
+                    name => format!("step {name:?}: {error:#}"),
+                });
                 last.into_iter().for_each(|exchange| exchange.problem = problem.clone());
             }
         }

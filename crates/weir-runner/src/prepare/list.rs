@@ -328,6 +328,8 @@ impl List {
         let inputs = self.input.iter().chain(&common.templates.input).cloned().collect();
         let mut prepared = PreparedRows { inputs, ..PreparedRows::default() };
         let mut bytes = 0;
+        let skips_others =
+            common.list.skip_other_origins && self.long.is_none() && !self.has_users();
         for row in &self.rows {
             let at = |error: anyhow::Error| self.at(row, &error);
             let marked = common.mark(row).map_err(at)?;
@@ -336,16 +338,13 @@ impl List {
             }
             let path = match common.place(&marked).map_err(at)? {
                 RowPlace::Here(path) => path,
-                RowPlace::Elsewhere(origin) if self.has_users() => {
-                    return Err(at(common.step_elsewhere(&origin)));
-                }
-                RowPlace::Elsewhere(origin)
-                    if common.list.skip_other_origins && self.long.is_none() =>
-                {
+                RowPlace::Elsewhere(origin) if skips_others => {
                     *prepared.other_origins.entry(origin).or_default() += 1;
                     continue;
                 }
-                RowPlace::Elsewhere(origin) => return Err(at(common.elsewhere(&origin))),
+                RowPlace::Elsewhere(origin) => {
+                    return Err(at(common.elsewhere(&origin)));
+                }
             };
             let of_row = common.request(marked, &path).map_err(at)?;
             match &self.long {

@@ -30,8 +30,9 @@ pub(crate) struct RunArgs {
           help_heading = "Output")]
     pub(crate) print_plan: bool,
     /// Send one request, print it and its response with the times of each step and message, and
-    /// run no load; ROW: that row of the list, from 1
-    #[arg(long, value_name = "ROW", num_args = 0..=1, require_equals = true,
+    /// run no load; of a scenario, the requests of one user; N: that row of the list, or that
+    /// user, from 1
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
           conflicts_with_all = ["print_plan", "print_spec", "script"], help_heading = "Request")]
     pub(crate) debug: Option<Option<u64>>,
     /// Print the specification of the run as JSON, for --spec, and send nothing

@@ -160,7 +160,8 @@ fn a_conversation_arrives_byte_for_byte() {
     });
 }
 
-/// Sessions whose turns are mixed in the list, of one to three turns each.
+/// Sessions whose turns are mixed in the list, of one to three turns each. Their messages are sent
+/// as they were recorded.
 #[test]
 fn a_list_keeps_the_order_within_each_session() {
     let mut list = String::new();
@@ -168,9 +169,10 @@ fn a_list_keeps_the_order_within_each_session() {
         for session in 0..30 {
             if turn <= session % 3 + 1 {
                 let capture = format!("{{\"history\": \"{CAPTURE}\"}}");
+                let message = format!("{{{{seq}}}} {turn}");
                 let _infallible = writeln!(
                     list,
-                    r#"{{"session": {session}, "message": "turn {turn}", "capture": {capture}}}"#
+                    r#"{{"session": {session}, "message": "{message}", "capture": {capture}}}"#
                 );
             }
         }
@@ -180,7 +182,7 @@ fn a_list_keeps_the_order_within_each_session() {
     on_an_engine(|engine| {
         for flags in ["--order once", "--order once -t 2 -R 500", "--order random --seed 3 -n 60"] {
             let (server, seen) =
-                model(|_, turn| format!(r#"{{"role":"user","content":"turn {turn}"}}"#));
+                model(|_, turn| format!(r#"{{"role":"user","content":"{{{{seq}}}} {turn}"}}"#));
             let words = format!("-c 4 --from {list} {TOKENS} {flags}");
             let body = r#"{"model":"m","messages":"{{history}}"}"#;
             let more =

@@ -10,7 +10,7 @@ use weir_serve::EventStream;
 
 use crate::support::directory::Directory;
 use crate::support::process::Output;
-use crate::support::raw::Raw;
+use crate::support::raw::{OK, Raw};
 use crate::support::served::Served;
 use crate::support::sockets;
 use crate::support::weir::weir;
@@ -145,6 +145,24 @@ fn a_row_of_a_list_can_be_chosen() {
     assert!(none.code() == 2 && none.stderr.contains("--from has 3 rows"), "{none:?}");
     let none = weir("--debug=1", &[&server.url()]);
     assert!(none.code() == 2 && none.stderr.contains("give --from"), "{none:?}");
+}
+
+#[test]
+fn redirects_are_followed_and_shown() {
+    let location = "HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n";
+    let server = Raw::start(move |peer| {
+        while let Some(request) = peer.read_request()? {
+            let is_first = request.starts_with("GET /a");
+            peer.write(if is_first { location.as_bytes() } else { OK.as_bytes() })?;
+        }
+        Ok(())
+    });
+    let url = format!("{}a", server.url());
+    let shown = weir("--debug --follow 1", &[&url]);
+    assert_shows(&shown, 0, &["> GET /a HTTP/1.1\n", "< Location: /b\n", "> GET /b HTTP/1.1\n"]);
+    let shown = weir("--debug", &[&url]);
+    assert_shows(&shown, 1, &["< Location: /b\n"]);
+    assert!(shown.stderr.contains("--follow 1") && !shown.stdout.contains("/b HTTP"), "{shown:?}");
 }
 
 #[test]

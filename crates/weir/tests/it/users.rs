@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use weir_result::Note;
 use weir_result::document::SentCounts;
 
 use crate::support::directory::Directory;
@@ -295,10 +297,10 @@ fn captured_values_are_sent_as_they_were_received_and_no_output_has_them() {
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 4, "{requests:?}");
-    // What has become a GET stays one.
+    // 303 leads to a GET, and 307 behind it too.
     assert_eq!((sent("GET /second").len(), sent("GET /third").len()), (2, 2), "{requests:?}");
     assert_eq!(ran.document.results.missed["redirect_elsewhere"], 2, "{ran}");
-    assert!(ran.text.contains("elsewhere.example/cb/[captured]"), "{ran}");
+    assert!(ran.text.contains("elsewhere.example/cb/[user."), "{ran}");
 }
 
 #[test]
@@ -327,9 +329,101 @@ fn wrong_scenarios_are_refused_with_file_line_and_key() {
     check(&format!("{step}think = \"soon\"\n"), "FILE: line 6: ");
     check(&format!("{step}headers = {{ a = \"{{{{user.x}}}}\" }}\n"), "FILE: line 3: ");
     check(&format!("{step}url = \"/\"\n"), "FILE: line 6: ");
+    check(&format!("{step}headers = {{ a = \"{{{{user.x}}\" }}\n"), "{{user.… has no end");
+    let set = "capture = { t = \"header:T\" }\n[[scenario.step]]\nname = \"b\"\nurl = \"/\"\n";
+    check(&format!("{step}{set}when = \"t==k\"\n"), "FILE: line 10: ");
     check("[[scenario]\n", "FILE: line 1: ");
     let ran = weir::weir(&format!("--scenario {}/none http://h/", directory.path().display()), &[]);
     assert!(ran.code() == 2 && ran.stderr.contains("cannot be read"), "{ran:?}");
+}
+
+#[test]
+fn a_scenario_has_one_origin_and_its_own_paths() {
+    let directory = Directory::new();
+    let step = "[[scenario]]\nname = \"s\"\n[[scenario.step]]\nname = \"a\"\n";
+    let here = write(&directory, "here.toml", &format!("{step}url = \"/x\"\n"));
+    let with_path = weir::weir(&format!("--scenario {here} http://127.0.0.1:1/shop"), &[]);
+    let expected = "--scenario has the paths of its steps: write them with /shop";
+    assert!(with_path.code() == 2 && with_path.stderr.contains(expected), "{with_path:?}");
+    let there = format!("{step}url = \"http://other.example/x\"\n");
+    let there = write(&directory, "there.toml", &there);
+    for flags in ["", "--skip-other-origins"] {
+        let ran = weir::weir(&format!("{flags} --scenario {there} http://127.0.0.1:1/"), &[]);
+        assert!(ran.code() == 2 && ran.stderr.contains("http://other.example"), "{ran:?}");
+    }
+}
+
+/// A setup whose request is redirected, and whose server is slow from the second time on.
+#[test]
+fn a_setup_follows_redirects_and_has_the_timeout_of_the_load() {
+    let directory = Directory::new();
+    let setup = "refresh = \"100ms\"\n[[setup]]\nname = \"token\"\nurl = \"/old\"\n\
+                 capture = { token = \"header:X-Token\" }\n";
+    let step = "[[scenario]]\nname = \"s\"\n[[scenario.step]]\nname = \"a\"\nurl = \"/a\"\n\
+                headers = { X-Token = \"{{user.token}}\" }\nthink = \"1ms\"\n";
+    let scenario = write(&directory, "setup.toml", &format!("{setup}{step}"));
+    let is_slow = Arc::new(AtomicBool::new(false));
+    let server = Raw::start(move |peer| {
+        while let Some(request) = peer.read_request()? {
+            let answer = match request.split(' ').nth(1) {
+                Some("/old") => "302 Found\r\nLocation: /token",
+                Some("/token") if is_slow.swap(true, Ordering::Relaxed) => continue,
+                Some("/a") if !request.contains("X-Token: new\r\n") => "401 Unauthorized",
+                _ => "200 OK\r\nX-Token: new",
+            };
+            peer.write(format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\n\r\n"))?;
+        }
+        Ok(())
+    });
+    let words = format!("-c 2 -d 1s --warmup 0 --scenario {scenario} {}", server.url());
+    let unfollowed = weir::weir(&words, &["--no-preflight"]);
+    let expected = "setup step \"token\": status 302, it has no header:X-Token";
+    assert!(unfollowed.code() == 1 && unfollowed.stderr.contains(expected), "{unfollowed:?}");
+    let ran = weir::load("auto", &words, &["--no-preflight", "--follow", "1", "-T", "100ms"]);
+    ran.assert_all_ok();
+    let notes = &ran.document.notes;
+    let is_late = |note: &Note| note.text.contains("no response within the timeout of 100 ms");
+    assert!(notes.iter().any(is_late), "{notes:?}");
+}
+
+#[test]
+fn debug_takes_a_user_through_its_steps() {
+    let directory = Directory::new();
+    let scenario = write(&directory, "shop.toml", SHOP);
+    let token = write(&directory, "token.toml", TOKEN);
+    let shop = Serve::start(&["--shop"]);
+    let ran = weir::weir(&format!("--debug --follow 1 --scenario {scenario} {}", shop.url()), &[]);
+    let names: Vec<&str> =
+        ran.stdout.lines().filter_map(|line| line.strip_prefix("# buyer: ")).collect();
+    let (walked, of_cart) = names.split_at(6);
+    let expected = ["form", "log in", "log in (redirect)", "token", "products", "products"];
+    assert_eq!(
+        (ran.code(), walked, of_cart),
+        (0, &expected[..], &["cart", "order"][..]),
+        "{ran:?}"
+    );
+    for part in ["value=\"[user.csrf]\"", "# captured token\n", "Welcome, <b>user 0</b>"] {
+        assert!(ran.stdout.contains(part), "{part}: {ran:?}");
+    }
+    // Whether this user takes the step is drawn.
+    let is_left_out = ran.stdout.contains("# left out: chance 0.5\n");
+    assert_eq!(ran.stdout.contains("# left out: the user has no cart\n"), is_left_out, "{ran:?}");
+    let second = weir::weir(&format!("--debug=2 --scenario {scenario} {}", shop.url()), &[]);
+    assert!(second.code() == 0 && second.stdout.contains("# visitor: home\n"), "{second:?}");
+    let ran = weir::weir(&format!("--debug --scenario {token} {}", shop.url()), &[]);
+    assert!(ran.code() == 0 && ran.stdout.starts_with("# setup: token\n"), "{ran:?}");
+    let stats = &shop.stop_with_stats()["shop"];
+    assert!(stats["broken"].as_object().expect("rules").values().all(|count| count == 0));
+    let wrong = SHOP.replace("name=\"csrf\"", "name=\"other\"");
+    let wrong = write(&directory, "wrong.toml", &wrong);
+    let shop = Serve::start(&["--shop"]);
+    let ran = weir::weir(&format!("--debug --scenario {wrong} {}", shop.url()), &[]);
+    let problem = "error: step \"buyer: form\": status 200, it has no body~";
+    assert!(ran.code() == 1 && ran.stderr.contains(problem), "{ran:?}");
+    assert_eq!(shop.stop(), 1);
+    let ran = weir::weir(&format!("--debug --scenario {wrong} http://127.0.0.1:1/"), &[]);
+    let problem = "error: step \"buyer: form\": cannot connect to 127.0.0.1:1";
+    assert!(ran.code() == 1 && ran.stderr.contains(problem), "{ran:?}");
 }
 
 #[test]

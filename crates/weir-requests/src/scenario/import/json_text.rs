@@ -1,5 +1,5 @@
-//! The strings and numbers of a JSON text and where they stand, so that one can be replaced and the rest stays
-//! as it was written.
+//! The strings and numbers of a JSON text and where they stand, so that one can be replaced and the
+//! rest stays as it was written.
 
 use std::ops::Range;
 

@@ -163,22 +163,14 @@ impl Common {
         Ok(if is_same { RowPlace::Here(own.path) } else { RowPlace::Elsewhere(own.origin()) })
     }
 
-    /// Returns the error of a row of another origin.
+    /// Returns the error of a row of another origin. Steps of users cannot be left out.
     pub(super) fn elsewhere(&self, origin: &str) -> anyhow::Error {
         let own = self.url.origin();
-        anyhow!(
-            "its origin is {origin}, and the run's is {own}: a run has one; {SKIP_OTHER_ORIGINS} \
-             leaves out the others"
-        )
-    }
-
-    /// Returns the error of a step of another origin, which cannot be left out.
-    pub(super) fn step_elsewhere(&self, origin: &str) -> anyhow::Error {
-        let own = self.url.origin();
-        anyhow!(
-            "its origin is {origin}, and the run's is {own}: a user stays within one; write a \
-             path, or take the step out"
-        )
+        let remedy = match self.templates.are_of_users() {
+            true => "a user stays within one; write a path, or take the step out".to_owned(),
+            false => format!("a run has one; {SKIP_OTHER_ORIGINS} leaves out the others"),
+        };
+        anyhow!("its origin is {origin}, and the run's is {own}: {remedy}")
     }
 
     /// Returns the request of a row with this path.

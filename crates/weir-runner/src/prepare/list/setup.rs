@@ -100,7 +100,7 @@ pub(super) fn prepare(
         let marked = common.mark(row).map_err(at)?;
         let path = match common.place(&marked).map_err(at)? {
             RowPlace::Here(path) => path,
-            RowPlace::Elsewhere(origin) => return Err(at(common.step_elsewhere(&origin))),
+            RowPlace::Elsewhere(origin) => return Err(at(common.elsewhere(&origin))),
         };
         let request = common.request(marked, &path).map_err(at)?;
         let template = request.template.ok_or_else(|| at(anyhow!("it has no template")))?;

@@ -105,6 +105,11 @@ impl Templates {
         })
     }
 
+    /// True for the steps of scenarios, or the turns of sessions.
+    pub(super) fn are_of_users(&self) -> bool {
+        self.captured.is_some()
+    }
+
     /// Replaces the fields in a text of the command line by marks.
     pub(super) fn mark_own(&self, text: &str, marks: &mut Marks) -> Result<String> {
         self.mark(text, TextForm::Plain, TextForm::Plain, true, marks)
