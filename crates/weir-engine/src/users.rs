@@ -391,7 +391,7 @@ impl Users {
         let own = &mut table[user as usize];
         let scenario = &plan.scenarios.all[usize::from(own.scenario)];
         let step = &scenario.steps[usize::from(own.turn.step)];
-        let missed = known.or_else(|| own.keep_values(step, response, decoder).err());
+        let missed = known.or_else(|| own.keep_values(step, &plan.origin, response, decoder).err());
         own.missed = missed.as_ref().map(|miss| miss.kind);
         missed
     }

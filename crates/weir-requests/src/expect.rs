@@ -29,5 +29,6 @@ pub use expectations::{Expectations, grpc_status};
 pub use field_key::FieldKey;
 pub use first_bodies::FirstBodies;
 pub use json::JsonPointer;
+pub(crate) use json::plain_text;
 pub use miss::Miss;
 pub use status::StatusCodes;

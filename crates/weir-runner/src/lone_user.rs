@@ -10,7 +10,8 @@ use weir_machine::sys;
 use weir_requests::expect::{BodyDecoder, Expectations, FirstBodies};
 use weir_requests::list::{Template, Values};
 use weir_requests::scenario::{
-    CaptureRule, Redirect, RedirectHop, StepTurn, UserDraws, UserMemory, ValueSource, path_of,
+    Asked, CaptureRule, MissingValue, Redirect, RedirectHop, StepTurn, UserDraws, UserMemory,
+    ValueSource, path_of,
 };
 use weir_text::setting::REDIRECTS;
 
@@ -118,7 +119,7 @@ impl LoneUser {
             }
             let redirect = Redirect::of(&response, &bytes, hop.as_ref(), origin);
             match redirect.filter(|_| *redirects > 0) {
-                None => return self.read(step, &response),
+                None => return self.read(step, Asked { line: &bytes, origin }, &response),
                 Some(Redirect::Here(next)) if hops < *redirects => hop = Some(next),
                 Some(Redirect::Here(_)) => bail!("it has more redirects ({REDIRECTS})"),
                 Some(Redirect::Elsewhere(_)) => bail!("it redirects to another origin"),
@@ -137,7 +138,12 @@ impl LoneUser {
     }
 
     /// Checks the response to a step, and keeps the values that it captures.
-    fn read(&mut self, step: &LoneStep<'_>, response: &ReceivedResponse<'_>) -> Result<()> {
+    fn read(
+        &mut self,
+        step: &LoneStep<'_>,
+        asked: Asked<'_>,
+        response: &ReceivedResponse<'_>,
+    ) -> Result<()> {
         let LoneStep { expectations, captures, answer, .. } = *step;
         let mut decoder = BodyDecoder::new(BODY_MAX_BYTES);
         let first = FirstBodies::new(1);
@@ -145,8 +151,10 @@ impl LoneUser {
             let example = expectations.example(miss, response, &mut decoder);
             bail!("status {}, expected {}", example.status, example.expected);
         }
-        let kept = self.memory.keep_values(captures, answer, response, &mut decoder);
-        kept.map_err(|lack| anyhow!("status {}, it has no {}", response.status, lack.source))
+        let kept = self.memory.keep_values(captures, answer, asked, response, &mut decoder);
+        kept.map_err(|MissingValue { why, source }| {
+            anyhow!("status {}, it has no {source}: found {why}", response.status)
+        })
     }
 }
 

@@ -4,7 +4,9 @@ use weir_http::ReceivedResponse;
 use weir_io::Nanos;
 use weir_requests::expect::BodyDecoder;
 use weir_requests::list::UserTexts;
-use weir_requests::scenario::{RedirectHop, ScenarioStep, StepTurn, UserDraws, UserMemory};
+use weir_requests::scenario::{
+    Asked, RedirectHop, ScenarioStep, SiteOrigin, StepTurn, UserDraws, UserMemory,
+};
 use weir_result::{MissKind, SlotPhase};
 
 use super::UserMiss;
@@ -118,10 +120,13 @@ impl User {
     pub(super) fn keep_values(
         &mut self,
         step: &ScenarioStep,
+        origin: &SiteOrigin,
         response: &ReceivedResponse<'_>,
         decoder: &mut BodyDecoder,
     ) -> Result<(), UserMiss> {
-        let kept = self.memory.keep_values(&step.captures, step.answer.as_ref(), response, decoder);
+        let ScenarioStep { captures, answer, .. } = step;
+        let asked = Asked { line: &self.line, origin };
+        let kept = self.memory.keep_values(captures, answer.as_ref(), asked, response, decoder);
         kept.map_err(UserMiss::of_value)
     }
 

@@ -19,10 +19,9 @@ pub(crate) struct UserLack {
 }
 
 impl UserMiss {
-    /// Returns the lack of a value that a step keeps. What was found is not shown: it may be a
-    /// credential.
-    pub(super) fn of_value(MissingValue { kind, source }: MissingValue<'_>) -> UserMiss {
-        let expected = format!("capture {source}");
-        UserMiss { kind, lack: Some(UserLack { expected, found: String::new() }) }
+    /// Returns the lack of a value that a step keeps.
+    pub(super) fn of_value(MissingValue { why, source }: MissingValue<'_>) -> UserMiss {
+        let lack = UserLack { expected: format!("capture {source}"), found: why.to_string() };
+        UserMiss { kind: why.kind(), lack: Some(lack) }
     }
 }

@@ -73,12 +73,24 @@ impl JsonPointer {
     /// Returns the value that a JSON text has there, as text; `None` if there is none that is a
     /// string, a number or a boolean. A number has the digits of the text, however many.
     pub fn value(&self, text: &[u8]) -> Option<String> {
-        let raw = self.0.read::<&RawValue>(text).ok()??.get();
-        match raw.as_bytes().first()? {
-            b'"' => serde_json::from_str(raw).ok(),
-            b'n' | b'{' | b'[' => None,
-            _ => Some(raw.to_owned()),
-        }
+        plain_text(self.raw(text).ok()??)
+    }
+
+    /// Returns the value that a JSON text has there, as it is written; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the text is no JSON.
+    pub(crate) fn raw<'t>(&self, text: &'t [u8]) -> serde_json::Result<Option<&'t str>> {
+        Ok(self.0.read::<&RawValue>(text)?.map(RawValue::get))
+    }
+}
+
+/// Returns the text of a JSON value; `None` if it is no string, number or boolean.
+pub(crate) fn plain_text(raw: &str) -> Option<String> {
+    match raw.as_bytes().first()? {
+        b'"' => serde_json::from_str(raw).ok(),
+        b'n' | b'{' | b'[' => None,
+        _ => Some(raw.to_owned()),
     }
 }
 

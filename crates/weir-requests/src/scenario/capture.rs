@@ -8,8 +8,9 @@ use weir_http::ReceivedResponse;
 use weir_http::sse::EventSplitter;
 use weir_result::MissKind;
 
-use crate::expect::{BodyDecoder, JsonPointer, regex};
-use crate::scenario::CookieJar;
+use crate::expect::{BodyDecoder, JsonPointer, plain_text, regex};
+use crate::scenario::redirect::target_within;
+use crate::scenario::{CookieJar, SiteOrigin};
 
 /// Greatest length of a captured value, in bytes.
 const VALUE_MAX_BYTES: usize = 1 << 20;
@@ -21,8 +22,52 @@ pub struct CaptureRule {
     pub value: usize,
     /// Where it stands.
     pub source: ValueSource,
-    /// True if it is sent in a head, where control characters cannot stand.
-    pub is_in_head: bool,
+    /// Where it is sent.
+    pub sent_in: SentIn,
+}
+
+/// The part of requests in which a captured value is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SentIn {
+    /// In bodies alone.
+    #[default]
+    Body,
+    /// In a head, where control characters cannot stand.
+    Head,
+    /// Behind the first `/` of URLs: it is a path or a URL, resolved against that of the response.
+    Url,
+}
+
+/// The request whose response has a value.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Its bytes as HTTP/1, the first line at least.
+    pub line: &'a [u8],
+    /// The origin of the load.
+    pub origin: &'a SiteOrigin,
+}
+
+/// The reason for which a value is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoValue {
+    /// Nothing stands at its place.
+    Absent,
+    /// It is empty.
+    Empty,
+    /// It is `null`.
+    Null,
+    /// It is an array or an object.
+    Compound,
+    /// The body is no JSON.
+    NotJson,
+    /// It is too long.
+    TooLong,
+    /// It has a control character, and is sent in a head.
+    Control,
+    /// It begins a URL, and is one of another origin.
+    Elsewhere,
+    /// The body cannot be read, for a reason of its own kind.
+    Unread(MissKind),
 }
 
 /// Where a captured value stands.
@@ -69,9 +114,9 @@ impl ValueSource {
         response: &ReceivedResponse<'_>,
         jar: &CookieJar,
         decoder: &mut BodyDecoder,
-    ) -> Result<Vec<u8>, MissKind> {
-        let value = self.find(response, jar, decoder)?;
-        value.filter(|value| value.len() <= VALUE_MAX_BYTES).ok_or(MissKind::Capture)
+    ) -> Result<Vec<u8>, NoValue> {
+        let value = self.find(response, jar, decoder)?.ok_or(NoValue::Absent)?;
+        if value.len() > VALUE_MAX_BYTES { Err(NoValue::TooLong) } else { Ok(value) }
     }
 
     fn find(
@@ -79,7 +124,7 @@ impl ValueSource {
         response: &ReceivedResponse<'_>,
         jar: &CookieJar,
         decoder: &mut BodyDecoder,
-    ) -> Result<Option<Vec<u8>>, MissKind> {
+    ) -> Result<Option<Vec<u8>>, NoValue> {
         Ok(match self {
             ValueSource::Header(name) => {
                 let mut fields = response.fields();
@@ -88,7 +133,11 @@ impl ValueSource {
             }
             ValueSource::Cookie(name) => jar.value(name.as_bytes()).map(<[u8]>::to_vec),
             ValueSource::Json(pointer) => {
-                pointer.value(body(response, decoder)?).map(String::into_bytes)
+                let raw = pointer.raw(body(response, decoder)?).map_err(|_| NoValue::NotJson)?;
+                let Some(raw) = raw else { return Ok(None) };
+                let text = plain_text(raw);
+                let why = if raw == "null" { NoValue::Null } else { NoValue::Compound };
+                Some(text.ok_or(why)?.into_bytes())
             }
             ValueSource::Body(regex) => {
                 let groups = regex.captures(body(response, decoder)?);
@@ -119,9 +168,36 @@ fn joined(pointer: &JsonPointer, stream: &[u8]) -> Option<Vec<u8>> {
 fn body<'a>(
     response: &ReceivedResponse<'a>,
     decoder: &'a mut BodyDecoder,
-) -> Result<&'a [u8], MissKind> {
-    decoder.read(response).map_err(|error| error.miss_kind())?;
+) -> Result<&'a [u8], NoValue> {
+    decoder.read(response).map_err(|error| NoValue::Unread(error.miss_kind()))?;
     Ok(decoder.decoded(response.body))
+}
+
+impl NoValue {
+    /// Returns the kind of the miss.
+    pub fn kind(self) -> MissKind {
+        match self {
+            NoValue::Unread(kind) => kind,
+            _ => MissKind::Capture,
+        }
+    }
+}
+
+impl fmt::Display for NoValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NoValue::Absent => "nothing there",
+            NoValue::Empty => "an empty value",
+            NoValue::Null => "null",
+            NoValue::Compound => "an array or an object",
+            NoValue::NotJson => "no JSON",
+            NoValue::TooLong => "more than 1 MiB",
+            NoValue::Control => "a control character, which no header field and no URL can have",
+            NoValue::Elsewhere => "a URL of another origin",
+            NoValue::Unread(MissKind::BodyTooLarge) => "a body that is too long to be read",
+            NoValue::Unread(_) => "a body that cannot be decoded",
+        })
+    }
 }
 
 impl CaptureRule {
@@ -131,18 +207,22 @@ impl CaptureRule {
     /// If it is not there or empty, cannot be sent where it is used, or the body cannot be read.
     pub fn capture(
         &self,
+        asked: Asked<'_>,
         response: &ReceivedResponse<'_>,
         jar: &CookieJar,
         decoder: &mut BodyDecoder,
-    ) -> Result<Box<[u8]>, MissKind> {
+    ) -> Result<Box<[u8]>, NoValue> {
         let value = self.source.value(response, jar, decoder)?;
-        if value.is_empty() {
-            return Err(MissKind::Capture);
-        }
         let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
-        match self.is_in_head && value.iter().any(is_control) {
-            true => Err(MissKind::Capture),
-            false => Ok(value.into()),
+        match (&value[..], self.sent_in) {
+            ([], _) => Err(NoValue::Empty),
+            (_, SentIn::Body) => Ok(value.into()),
+            (text, _) if text.iter().any(is_control) => Err(NoValue::Control),
+            (_, SentIn::Head) => Ok(value.into()),
+            (text, SentIn::Url) => {
+                let target = target_within(text, asked.line, asked.origin);
+                Ok(target.ok_or(NoValue::Elsewhere)?[1..].into())
+            }
         }
     }
 }
@@ -194,11 +274,9 @@ impl fmt::Display for ValueSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::SiteOrigin;
 
-    const HEAD: &[u8] = b"Content-Type: application/json\r\nETag: \"a\"\r\nETag: \"b\"\r\n";
-
-    fn captured(source: &str, body: &str) -> Result<String, MissKind> {
+    /// Captures a value of a response, for this part of requests.
+    fn captured_for(source: &str, body: &str, sent_in: SentIn) -> Result<String, NoValue> {
         let response = ReceivedResponse {
             head: HEAD,
             body: body.as_bytes(),
@@ -212,9 +290,16 @@ mod tests {
             source.to_string().parse::<ValueSource>().map(|it| it.to_string()),
             Ok(source.to_string())
         );
-        let rule = CaptureRule { value: 0, source, is_in_head: true };
-        let value = rule.capture(&response, &jar, &mut BodyDecoder::new(1_000))?;
+        let rule = CaptureRule { value: 0, source, sent_in };
+        let asked = Asked { line: b"GET /a/b?c HTTP/1.1", origin: &origin };
+        let value = rule.capture(asked, &response, &jar, &mut BodyDecoder::new(1_000))?;
         Ok(String::from_utf8(value.into()).expect("text"))
+    }
+
+    const HEAD: &[u8] = b"Content-Type: application/json\r\nETag: \"a\"\r\nETag: \"b\"\r\n";
+
+    fn captured(source: &str, body: &str) -> Result<String, NoValue> {
+        captured_for(source, body, SentIn::Head)
     }
 
     #[test]
@@ -233,19 +318,21 @@ mod tests {
         ] {
             assert_eq!(captured(source, json).as_deref(), Ok(expected), "{source}");
         }
-        for source in [
-            "json:/x",
-            "json:/no",
-            "json:/list",
-            "json:/empty",
-            "header:x",
-            "cookie:x",
-            "body~\"(x)\"",
-            "body~(x)?\"n\"",
-            "body~\"empty\": \"(.*)\",",
+        for (source, why) in [
+            ("json:/x", NoValue::Absent),
+            ("json:/no", NoValue::Null),
+            ("json:/list", NoValue::Compound),
+            ("json:/empty", NoValue::Empty),
+            ("header:x", NoValue::Absent),
+            ("cookie:x", NoValue::Absent),
+            ("body~\"(x)\"", NoValue::Absent),
+            ("body~(x)?\"n\"", NoValue::Absent),
+            ("body~\"empty\": \"(.*)\",", NoValue::Empty),
         ] {
-            assert_eq!(captured(source, json), Err(MissKind::Capture), "{source}");
+            assert_eq!(captured(source, json), Err(why), "{source}");
+            assert_eq!(why.kind(), MissKind::Capture);
         }
+        assert_eq!(captured("json:/x", "<html>"), Err(NoValue::NotJson));
     }
 
     #[test]
@@ -256,27 +343,42 @@ mod tests {
                       data: {\"d\":\ndata: {\"text\": \"\\\"y\\\"\"}}\n\ndata: [DONE]\n\n";
         let read = |body: &str| captured("stream:json:/d/text", body);
         assert_eq!(read(stream).as_deref(), Ok("Hé \"y\""));
-        assert_eq!(read("data: {\"d\": {\"text\": \"\"}}\n\n"), Err(MissKind::Capture));
-        assert_eq!(read("data: {\"d\": 1}\n\n"), Err(MissKind::Capture));
-        assert_eq!(read("{\"d\": {\"text\": \"x\"}}"), Err(MissKind::Capture));
+        assert_eq!(read("data: {\"d\": {\"text\": \"\"}}\n\n"), Err(NoValue::Empty));
+        assert_eq!(read("data: {\"d\": 1}\n\n"), Err(NoValue::Absent));
+        assert_eq!(read("{\"d\": {\"text\": \"x\"}}"), Err(NoValue::Absent));
         // An event that is longer than what is read of it would leave a gap.
         let long = format!("data: {{\"d\": {{\"text\": \"{}\"}}}}\n\n", "x".repeat(70_000));
         let source: ValueSource = "stream:json:/d/text".parse().expect("a place");
         let body = format!("{stream}{long}");
         let response =
             ReceivedResponse { body: body.as_bytes(), ..ReceivedResponse::of_status(200) };
-        let rule = CaptureRule { value: 0, source, is_in_head: false };
-        let value = rule.capture(&response, &CookieJar::default(), &mut BodyDecoder::new(1 << 20));
-        assert_eq!(value, Err(MissKind::Capture));
+        let jar = CookieJar::default();
+        let value = source.value(&response, &jar, &mut BodyDecoder::new(1 << 20));
+        assert_eq!(value, Err(NoValue::Absent));
     }
 
     #[test]
     fn a_value_that_no_head_can_have_is_missing() {
-        assert_eq!(captured("json:/a", r#"{"a": "x\r\ny"}"#), Err(MissKind::Capture));
+        assert_eq!(captured("json:/a", r#"{"a": "x\r\ny"}"#), Err(NoValue::Control));
         assert_eq!(
             captured("json:/a", &format!("{{\"a\": \"{}\"}}", "x".repeat(2_000))),
-            Err(MissKind::BodyTooLarge)
+            Err(NoValue::Unread(MissKind::BodyTooLarge))
         );
+    }
+
+    #[test]
+    fn a_value_that_begins_a_url_is_a_path_of_the_origin() {
+        for (value, expected) in [
+            ("/orders/17?x=1#part", Ok("orders/17?x=1")),
+            ("17", Ok("a/17")),
+            ("http://H/orders/17", Ok("orders/17")),
+            ("https://h/orders/17", Err(NoValue::Elsewhere)),
+            ("//other/17", Err(NoValue::Elsewhere)),
+        ] {
+            let body = format!("{{\"next\": \"{value}\"}}");
+            let found = captured_for("json:/next", &body, SentIn::Url);
+            assert_eq!(found.as_deref(), expected.as_deref(), "{value}");
+        }
     }
 
     #[test]

@@ -11,9 +11,9 @@ use crate::scenario::conversation::{TURNS_MAX, messages, take_answer};
 use crate::scenario::file_value::{
     FileTable, FileText, form, json, number, text, texts, whole, words,
 };
-use crate::scenario::known_values::{KnownValues, check_setup, values_in_heads};
+use crate::scenario::known_values::{KnownValues, check_setup, mark_parts};
 use crate::scenario::{
-    CaptureRule, Scenario, ScenarioStep, Scenarios, StepCondition, ThinkTime, ValueSource,
+    CaptureRule, Scenario, ScenarioStep, Scenarios, SentIn, StepCondition, ThinkTime, ValueSource,
 };
 
 /// Keys of a scenario.
@@ -102,7 +102,7 @@ impl ScenarioFile {
             let text = format!("its steps and scenarios are {names}; at most {NAMES_MAX}");
             return Err(RowError::new(1, text));
         }
-        reader.read.mark_values_in_heads();
+        reader.read.mark_parts()?;
         Ok(reader.read)
     }
 
@@ -110,17 +110,19 @@ impl ScenarioFile {
         ScenarioFile { rows: Vec::new(), scenarios: Scenarios::default(), setup: Setup::default() }
     }
 
-    /// Marks the captures of values that are sent in a head.
-    fn mark_values_in_heads(&mut self) {
+    /// Gives each capture the part of requests in which it is sent.
+    fn mark_parts(&mut self) -> Result<(), RowError> {
         let ScenarioFile { rows, scenarios, setup } = self;
-        let in_heads = values_in_heads(rows.iter().chain(setup.steps.iter().map(|(row, _)| row)));
         let Scenarios { all, values, .. } = scenarios;
-        let in_heads: Vec<bool> = values.iter().map(|name| in_heads.contains(&**name)).collect();
-        let steps = all.iter_mut().flat_map(|scenario| &mut scenario.steps);
-        let of_setup = setup.steps.iter_mut().flat_map(|(_, captures)| captures);
-        for capture in steps.flat_map(|step| &mut step.captures).chain(of_setup) {
-            capture.is_in_head = in_heads[capture.value];
+        let mut sent: Vec<&mut Row> = rows.iter_mut().collect();
+        let mut captures: Vec<&mut CaptureRule> = Vec::new();
+        for (row, of_setup) in &mut setup.steps {
+            sent.push(row);
+            captures.extend(of_setup);
         }
+        let steps = all.iter_mut().flat_map(|scenario| &mut scenario.steps);
+        captures.extend(steps.flat_map(|step| &mut step.captures));
+        mark_parts(&mut sent, values, captures.into_iter())
     }
 }
 
@@ -363,7 +365,7 @@ impl<'t> FileReader<'t> {
             if shared.contains(&value) {
                 return Err(wrong("the setup captures it for all users".to_owned()));
             }
-            captures.push(CaptureRule { value, source, is_in_head: false });
+            captures.push(CaptureRule { value, source, sent_in: SentIn::default() });
         }
         Ok(captures)
     }
@@ -441,8 +443,8 @@ url = "/"
         assert_eq!((cart.repeat, cart.chance, cart.row), (3, 0.5, 3));
         assert_eq!(cart.when, Some(StepCondition { value: 2, equals: None }));
         assert_eq!(buyer.steps[0].think, ThinkTime::Between(1_000_000_000, 3_000_000_000));
-        let in_head = |step: usize| buyer.steps[step].captures.iter().map(|one| one.is_in_head);
-        assert!(in_head(0).eq([false, false]) && in_head(2).eq([true]));
+        let in_head = |step: usize| buyer.steps[step].captures.iter().map(|one| one.sent_in);
+        assert!(in_head(0).eq([SentIn::Body; 2]) && in_head(2).eq([SentIn::Head]));
         let form = RowBody::Encoded("user={{csv:user}}&csrf={{user.csrf}}".to_owned());
         assert_eq!((rows[1].body.as_ref(), rows[1].position), (Some(&form), Position::Line(12)));
         let json = r#"{"grant":"session","n":[1,"{{user.id}}"]}"#.as_bytes().to_vec();
@@ -544,7 +546,7 @@ url = "/"
         assert_eq!(file.setup.refresh_ns, Some(2_000_000_000));
         let [(row, captures)] = &file.setup.steps[..] else { panic!("one step") };
         assert_eq!((row.target.as_str(), row.name.as_deref()), ("/token", Some("token")));
-        assert!(captures[0].is_in_head && captures[0].value == 0);
+        assert_eq!((captures[0].sent_in, captures[0].value), (SentIn::Head, 0));
         let again = format!("{setup}{step}capture = {{ token = \"header:a\" }}\n");
         check_error(&again, 13, "the setup captures it for all users");
         check_error(&format!("refresh = \"2s\"\n{step}"), 1, "has no [[setup]]");

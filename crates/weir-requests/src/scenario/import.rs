@@ -113,7 +113,7 @@ impl ImportedScenario {
         step_names::give(&mut steps);
         kept.notes.extend(variables::note(&mut steps));
         replace_missing(&mut steps);
-        captures::find(&mut steps);
+        captures::find(&mut steps, &kept.origin);
         if let Some(is_secret) = rules.is_secret {
             secrets::replace(&mut steps, is_secret);
         }

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::list::{Row, RowBody};
-use crate::scenario::{ScenarioStep, StepCondition};
+use crate::list::{Row, RowBody, RowError};
+use crate::scenario::{CaptureRule, ScenarioStep, SentIn, StepCondition};
 
 /// Start of the fields that stand for captured values.
 const USER_FIELD: &str = "{{user.";
@@ -78,11 +78,53 @@ pub(super) fn check_setup(row: &Row) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the names of the values that are sent in the heads of rows.
-pub(super) fn values_in_heads<'a>(rows: impl Iterator<Item = &'a Row>) -> HashSet<&'a str> {
-    let heads =
-        rows.flat_map(|row| row.headers.iter().map(|(_, value)| value).chain([&row.target]));
-    heads.flat_map(|text| user_fields(text)).collect()
+/// Gives each capture of `captures` the part of requests in which rows send it; `values` are the
+/// names of all. A URL that begins with a value gets a `/` before it.
+///
+/// # Errors
+/// If one that begins a URL is sent elsewhere too.
+pub(super) fn mark_parts<'a>(
+    rows: &mut [&mut Row],
+    values: &[String],
+    captures: impl Iterator<Item = &'a mut CaptureRule>,
+) -> Result<(), RowError> {
+    let begin_of = |row: &Row| {
+        let begins = row.target.starts_with(USER_FIELD);
+        begins.then(|| user_fields(&row.target).next().map(str::to_owned)).flatten()
+    };
+    let urls: HashSet<String> = rows.iter().filter_map(|row| begin_of(row)).collect();
+    let mut in_heads: HashSet<String> = HashSet::new();
+    for row in rows.iter_mut() {
+        let begin = begin_of(row);
+        let others = texts_of(row).flat_map(user_fields);
+        let sent_twice = others.filter(|name| urls.contains(*name)).nth(begin.is_some().into());
+        if let Some(name) = sent_twice {
+            let text = format!(
+                "{USER_FIELD}{name}}}}} begins a URL, so it is a path: capture it under another \
+                 name for other places"
+            );
+            return Err(RowError::new(row.position, text));
+        }
+        in_heads.extend(heads_of(row).flat_map(user_fields).map(str::to_owned));
+        if begin.is_some() {
+            row.target.insert(0, '/');
+        }
+    }
+    for capture in captures {
+        let name = &values[capture.value];
+        capture.sent_in = match () {
+            () if urls.contains(name) => SentIn::Url,
+            () if in_heads.contains(name) => SentIn::Head,
+            () => SentIn::Body,
+        };
+    }
+    Ok(())
+}
+
+/// Returns the texts of a row's head that may have fields.
+fn heads_of(row: &Row) -> impl Iterator<Item = &str> {
+    let headers = row.headers.iter().map(|(_, value)| value.as_str());
+    headers.chain([row.target.as_str()])
 }
 
 /// Returns the texts of a row that may have fields.
@@ -92,8 +134,7 @@ fn texts_of(row: &Row) -> impl Iterator<Item = &str> {
         Some(RowBody::Encoded(text)) => text,
         _ => "",
     };
-    let headers = row.headers.iter().map(|(_, value)| value.as_str());
-    headers.chain([row.target.as_str(), body]).chain(row.message.as_deref())
+    heads_of(row).chain([body]).chain(row.message.as_deref())
 }
 
 /// Returns the names of the captured values that a text has fields for.

@@ -1,11 +1,10 @@
 //! The memory of a user: it lasts from one step to the next.
 
 use weir_http::ReceivedResponse;
-use weir_result::MissKind;
 
 use crate::expect::BodyDecoder;
 use crate::list::{History, Template, UserTexts, Values};
-use crate::scenario::{CaptureRule, CookieJar, SiteOrigin, UserDraws, ValueSource};
+use crate::scenario::{Asked, CaptureRule, CookieJar, NoValue, SiteOrigin, UserDraws, ValueSource};
 
 /// Least length of a value that is hidden, in bytes. Shorter ones stand in any text.
 const HIDDEN_MIN_BYTES: usize = 4;
@@ -24,8 +23,8 @@ pub struct UserMemory {
 /// A value that a response lacks.
 #[derive(Clone, Copy, Debug)]
 pub struct MissingValue<'a> {
-    /// Kind of the lack.
-    pub kind: MissKind,
+    /// Reason.
+    pub why: NoValue,
     /// Where it should stand.
     pub source: &'a ValueSource,
 }
@@ -96,8 +95,8 @@ impl UserMemory {
         }
     }
 
-    /// Keeps the values of a response, whose cookies it has, and the model's answer to the messages
-    /// of this turn.
+    /// Keeps the values of a response to the request `asked`, whose cookies it has, and the model's
+    /// answer to the messages of this turn.
     ///
     /// # Errors
     /// If one is missing.
@@ -105,17 +104,18 @@ impl UserMemory {
         &mut self,
         captures: &'a [CaptureRule],
         answer: Option<&'a ValueSource>,
+        asked: Asked<'_>,
         response: &ReceivedResponse<'_>,
         decoder: &mut BodyDecoder,
     ) -> Result<(), MissingValue<'a>> {
         for rule in captures {
-            let value = rule.capture(response, &self.jar, decoder);
-            let value = value.map_err(|kind| MissingValue { kind, source: &rule.source })?;
+            let value = rule.capture(asked, response, &self.jar, decoder);
+            let value = value.map_err(|why| MissingValue { why, source: &rule.source })?;
             self.captured[rule.value] = Some(value);
         }
         let answer = answer.map(|source| {
             let answer = source.value(response, &self.jar, decoder);
-            answer.map_err(|kind| MissingValue { kind, source })
+            answer.map_err(|why| MissingValue { why, source })
         });
         self.history.settle(answer.transpose()?.as_deref());
         Ok(())

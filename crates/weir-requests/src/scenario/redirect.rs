@@ -43,24 +43,43 @@ impl Redirect {
         let is_get = becomes_get || before.is_some_and(|before| before.is_get);
         let is_location = |name: &[u8]| name.eq_ignore_ascii_case(b"location");
         let (_, location) = response.fields().find(|(name, _)| is_location(name))?;
-        let location = location.split(|byte| *byte == b'#').next().unwrap_or_default();
-        let here = |target| Redirect::Here(RedirectHop { target: sendable(target), is_get });
-        let (is_secure, reference) = match scheme_of(location) {
-            None => (Some(origin.is_secure), location),
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case(b"http") => (Some(false), rest),
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case(b"https") => (Some(true), rest),
-            Some((_, rest)) => (None, rest),
-        };
-        let target = match (is_secure, reference.strip_prefix(b"//")) {
-            (Some(is_secure), Some(rest)) => of_authority(is_secure, rest, origin),
-            (Some(_), None) if reference.len() == location.len() => {
-                Some(resolved(location, target_of(request)))
+        Some(match target_within(location, request, origin) {
+            Some(target) => Redirect::Here(RedirectHop { target, is_get }),
+            None => {
+                let location = without_fragment(location);
+                Redirect::Elsewhere(String::from_utf8_lossy(location).into_owned())
             }
-            _ => None,
-        };
-        let elsewhere = || Redirect::Elsewhere(String::from_utf8_lossy(location).into_owned());
-        Some(target.map_or_else(elsewhere, here))
+        })
     }
+}
+
+/// Returns the path, with its query, that a reference in the response to `request`, the bytes of an
+/// HTTP/1 request, leads to; `None` if it is of another origin.
+pub(super) fn target_within(
+    reference: &[u8],
+    request: &[u8],
+    origin: &SiteOrigin,
+) -> Option<Vec<u8>> {
+    let location = without_fragment(reference);
+    let (is_secure, reference) = match scheme_of(location) {
+        None => (Some(origin.is_secure), location),
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case(b"http") => (Some(false), rest),
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case(b"https") => (Some(true), rest),
+        Some((_, rest)) => (None, rest),
+    };
+    let target = match (is_secure, reference.strip_prefix(b"//")) {
+        (Some(is_secure), Some(rest)) => of_authority(is_secure, rest, origin),
+        (Some(_), None) if reference.len() == location.len() => {
+            Some(resolved(location, target_of(request)))
+        }
+        _ => None,
+    };
+    target.map(sendable)
+}
+
+/// Returns a reference without its fragment.
+fn without_fragment(reference: &[u8]) -> &[u8] {
+    reference.split(|byte| *byte == b'#').next().unwrap_or_default()
 }
 
 /// Returns the target of an HTTP/1 request: path and query.

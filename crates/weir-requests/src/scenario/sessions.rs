@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use crate::list::{Row, RowError, SessionTurn};
 use crate::scenario::conversation::take_answer;
-use crate::scenario::known_values::{KnownValues, values_in_heads};
-use crate::scenario::{CaptureRule, Scenario, ScenarioStep, Scenarios, ThinkTime, ValueSource};
+use crate::scenario::known_values::{KnownValues, mark_parts};
+use crate::scenario::{
+    CaptureRule, Scenario, ScenarioStep, Scenarios, SentIn, ThinkTime, ValueSource,
+};
 
 /// Name under which all sessions of a list count.
 const SESSION: &str = "session";
@@ -27,12 +29,11 @@ impl Scenarios {
             let added = added.and_then(|turn| sessions.add(index, row, *turn));
             added.map_err(|text| RowError::new(row.position, text))?;
         }
-        let in_heads = values_in_heads(rows.iter());
         let Sessions { mut read, .. } = sessions;
-        let steps = read.all.iter_mut().flat_map(|session| &mut session.steps);
-        for capture in steps.flat_map(|step| &mut step.captures) {
-            capture.is_in_head = in_heads.contains(&*read.values[capture.value]);
-        }
+        let Scenarios { all, values, .. } = &mut read;
+        let steps = all.iter_mut().flat_map(|session| &mut session.steps);
+        let mut sent: Vec<&mut Row> = rows.iter_mut().collect();
+        mark_parts(&mut sent, values, steps.flat_map(|step| &mut step.captures))?;
         Ok(Some(read))
     }
 }
@@ -100,7 +101,7 @@ fn rules(
     let rule = |(name, source): (String, ValueSource)| {
         let value = read.number_of_value(&name);
         let value = value.map_err(|why| format!("`capture` {name:?}: {why}"))?;
-        Ok(CaptureRule { value, source, is_in_head: false })
+        Ok(CaptureRule { value, source, sent_in: SentIn::default() })
     };
     captures.into_iter().map(rule).collect()
 }
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!(rows[1].message.as_deref(), Some(r#"{"role":"user","content":"x"}"#));
         let first = &sessions.all[0].steps[0];
         assert_eq!(first.think, ThinkTime::Fixed(2_000_000_000));
-        assert!(first.answer.is_some() && first.captures[0].is_in_head);
+        assert!(first.answer.is_some() && first.captures[0].sent_in == SentIn::Head);
         assert_eq!((sessions.counted(), sessions.places(), sessions.place_of(0, 1)), (1, 2, 1));
     }
 

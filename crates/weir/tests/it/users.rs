@@ -353,6 +353,44 @@ fn a_scenario_has_one_origin_and_its_own_paths() {
     }
 }
 
+#[test]
+fn a_url_may_begin_with_a_captured_location() {
+    let directory = Directory::new();
+    let scenario = "[[scenario]]\nname = \"s\"\n\
+                    [[scenario.step]]\nname = \"a\"\nurl = \"/orders\"\nmethod = \"POST\"\n\
+                    capture = { order = \"header:Location\" }\n\
+                    [[scenario.step]]\nname = \"b\"\nurl = \"{{user.order}}/lines\"\n";
+    let file = write(&directory, "orders.toml", scenario);
+    for (origin, reason) in [(None, ""), (Some("http://other"), "found a URL of another origin")] {
+        let server = Raw::start(move |peer| {
+            while let Some(request) = peer.read_request()? {
+                let host = request.lines().find_map(|line| line.strip_prefix("Host: "));
+                let own = format!("http://{}", host.unwrap_or_default());
+                let order = format!("{}/orders/17", origin.unwrap_or(&own));
+                let status = match &request {
+                    create if create.starts_with("POST /orders ") => "201 Created",
+                    lines if lines.starts_with("GET /orders/17/lines ") => "200 OK",
+                    _ => "404 Not Found",
+                };
+                let head = format!("Location: {order}\r\nContent-Length: 0\r\n\r\n");
+                peer.write(format!("HTTP/1.1 {status}\r\n{head}"))?;
+            }
+            Ok(())
+        });
+        let words = format!("-c 2 -n 10 --warmup 0 --scenario {file} {}", server.url());
+        let ran = weir::load("auto", &words, &["--no-preflight"]);
+        let missed = &ran.document.results.missed;
+        assert_eq!(missed.get("capture_missing"), origin.map(|_| &10), "{ran}");
+        assert!(ran.text.contains(reason), "{ran}");
+        assert_eq!(names(&ran)["b"].outcomes.ok, if origin.is_none() { 10 } else { 0 }, "{ran}");
+    }
+    let body = "body = \"{{user.order}}\"\n";
+    let file = write(&directory, "both.toml", &format!("{scenario}{body}"));
+    let ran = weir::weir(&format!("--scenario {file} http://127.0.0.1:1/"), &[]);
+    let expected = "line 8: {{user.order}} begins a URL, so it is a path";
+    assert!(ran.code() == 2 && ran.stderr.contains(expected), "{ran:?}");
+}
+
 /// A setup whose request is redirected, and whose server is slow from the second time on.
 #[test]
 fn a_setup_follows_redirects_and_has_the_timeout_of_the_load() {

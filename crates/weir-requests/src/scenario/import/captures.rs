@@ -3,7 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::scenario::import::found::{self, FoundValue};
-use crate::scenario::import::recorded::{RecordedStep, SentValue, StepCapture, ValuePlace};
+use crate::scenario::import::origin::{UrlParts, WebOrigin};
+use crate::scenario::import::recorded::{
+    RecordedResponse, RecordedStep, SentValue, StepCapture, ValuePlace,
+};
 use crate::scenario::import::thing;
 
 /// Greatest number of captured values, as scenarios have it.
@@ -35,8 +38,11 @@ struct LastPlaces {
 
 /// Makes captures of the values that certainly come from an earlier response, and remarks on those
 /// that may.
-pub(super) fn find(steps: &mut [RecordedStep]) {
+pub(super) fn find(steps: &mut [RecordedStep], origin: &WebOrigin) {
     let mut finder = CaptureFinder {
+        origin: origin.clone(),
+        locations: HashMap::new(),
+        own_targets: HashSet::new(),
         known: HashMap::new(),
         short: HashMap::new(),
         ids: HashMap::new(),
@@ -52,10 +58,22 @@ pub(super) fn find(steps: &mut [RecordedStep]) {
     }
 }
 
+/// The `Location` of a response, and the path and query that it leads to.
+struct FoundLocation {
+    target: String,
+    place: FoundValue,
+}
+
 /// An id, and the thing that it names.
 type ThingId = (String, String);
 
 struct CaptureFinder {
+    /// Origin of the requests.
+    origin: WebOrigin,
+    /// Responses so far whose `Location` is a path with digits, by that path.
+    locations: HashMap<String, LastPlaces>,
+    /// Paths and queries that a request sent before a response had them.
+    own_targets: HashSet<String>,
     /// Places of values in responses so far.
     known: HashMap<String, LastPlaces>,
     /// Steps and places of values in responses so far that are too short to be certain.
@@ -74,9 +92,50 @@ impl CaptureFinder {
     /// Replaces the values of a step that come from the responses of steps before it.
     fn replace(&mut self, step: &mut RecordedStep, before: &mut [RecordedStep]) {
         let mut remarks = Vec::new();
+        self.replace_location(step, before, &mut remarks);
         step.replace_values(&mut |sent| self.replacement(sent, before, &mut remarks));
         step.replace_numbers(&mut |sent| self.of_plain(sent, before, &mut remarks));
         step.remarks.extend(remarks);
+    }
+
+    /// Replaces the begin of a step's path that is the `Location` of an earlier response.
+    fn replace_location(
+        &mut self,
+        step: &mut RecordedStep,
+        before: &mut [RecordedStep],
+        remarks: &mut Vec<String>,
+    ) {
+        let target = step.target.clone();
+        let is_end = |rest: &str| rest.is_empty() || rest.starts_with(['/', '?']);
+        let rest_of = |location: &str| target.strip_prefix(location).filter(|rest| is_end(rest));
+        let known = self.locations.iter_mut().filter(|(location, _)| rest_of(location).is_some());
+        let Some((location, last)) = known.max_by_key(|(location, _)| location.len()) else {
+            self.own_targets.insert(target);
+            return;
+        };
+        let sent = SentValue { place: ValuePlace::Url, name: "", text: location };
+        if let Some(field) = last.field(sent, before, &mut self.names, remarks) {
+            step.target = field + rest_of(location).unwrap_or_default();
+        }
+    }
+
+    /// Returns the path and query of a response's `Location`; `None` if it has none of the origin
+    /// with digits.
+    fn location_of(&self, response: &RecordedResponse) -> Option<FoundLocation> {
+        let is_location = |name: &str| name.eq_ignore_ascii_case("location");
+        let (_, value) = response.headers.iter().find(|(name, _)| is_location(name))?;
+        let target = match value.split_once("://") {
+            None => value.split('#').next().unwrap_or_default().to_owned(),
+            Some(_) => UrlParts::of(value).filter(|url| url.origin == self.origin)?.target,
+        };
+        let is_path = target.starts_with('/') && !target.starts_with("//");
+        let is_id = is_path && target.contains(|c: char| c.is_ascii_digit());
+        let place = FoundValue {
+            text: value.clone(),
+            name: "location".to_owned(),
+            source: "header:Location".to_owned(),
+        };
+        (is_id && !self.own_targets.contains(&target)).then_some(FoundLocation { target, place })
     }
 
     fn replacement(
@@ -164,6 +223,10 @@ impl CaptureFinder {
         for (text, places) in values {
             self.known.insert(text, LastPlaces { step: index, places, name: None });
         }
+        if let Some(FoundLocation { target, place }) = self.location_of(response) {
+            let places = vec![place];
+            self.locations.insert(target, LastPlaces { step: index, places, name: None });
+        }
         let mut ids: HashMap<ThingId, Vec<FoundValue>> = HashMap::new();
         for (pointer, value) in found::plain_values(response) {
             if let Some(thing) = thing::of_member(&pointer, &step.target) {
@@ -227,7 +290,7 @@ impl LastPlaces {
         let needs_encoding = match sent.place {
             ValuePlace::Path => place.text.contains(['/', '?', '#', '%']),
             ValuePlace::Query => place.text.contains(['&', '+', '#', '%']),
-            ValuePlace::Header | ValuePlace::Form | ValuePlace::Json => false,
+            ValuePlace::Url | ValuePlace::Header | ValuePlace::Form | ValuePlace::Json => false,
         };
         if needs_encoding {
             return Err("captured values are not encoded so in URLs".to_owned());
@@ -260,7 +323,11 @@ fn unique(name: &str, names: &HashSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::import::recorded::{RecordedResponse, StepBody};
+    use crate::scenario::import::recorded::StepBody;
+
+    fn find(steps: &mut [RecordedStep]) {
+        super::find(steps, &UrlParts::of("http://h/").expect("a URL").origin);
+    }
 
     /// Returns a step with this response of JSON.
     fn step(name: &str, target: &str, body: &str) -> RecordedStep {
@@ -382,5 +449,31 @@ mod tests {
         let mut steps = [step("a", "/carts/17", r#"{"cart_id": 17}"#), step("b", "/carts/17", "")];
         find(&mut steps);
         assert_eq!((captures(&steps[0]), &*steps[1].target), (vec![], "/carts/17"));
+    }
+
+    #[test]
+    fn a_location_begins_the_urls_of_later_steps() {
+        let created = |location: &str| {
+            let headers = vec![("Location".to_owned(), location.to_owned())];
+            let response = RecordedResponse { headers, ..RecordedResponse::default() };
+            RecordedStep { response: Some(response), ..step("a", "/orders", "") }
+        };
+        for (location, target, expected) in [
+            ("/orders/17", "/orders/17", "{{user.location}}"),
+            ("http://h/orders/17#x", "/orders/17/lines?x=1", "{{user.location}}/lines?x=1"),
+            ("/orders/17", "/orders/170", "/orders/170"),
+            ("http://other/orders/17", "/orders/17", "/orders/17"),
+            ("/account", "/account", "/account"),
+        ] {
+            let mut steps = [created(location), step("b", target, "")];
+            find(&mut steps);
+            assert_eq!(steps[1].target, expected, "{location}");
+            let is_captured = captures(&steps[0]) == [("location", "header:Location")];
+            assert_eq!(is_captured, expected.contains("user"), "{location}");
+        }
+        let mut steps =
+            [step("a", "/orders/17", ""), created("/orders/17"), step("b", "/orders/17", "")];
+        find(&mut steps);
+        assert_eq!(steps[2].target, "/orders/17");
     }
 }

@@ -138,6 +138,8 @@ pub(super) enum StepBody {
 /// Part of a request that a value stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValuePlace {
+    /// The begin of the path.
+    Url,
     Path,
     Query,
     Header,
@@ -164,7 +166,7 @@ impl<'a> SentValue<'a> {
     pub(super) fn shown(&self) -> String {
         let name = self.name;
         match self.place {
-            ValuePlace::Path => "the path".to_owned(),
+            ValuePlace::Url | ValuePlace::Path => "the path".to_owned(),
             ValuePlace::Query => format!("the query parameter {name}"),
             ValuePlace::Header => format!("the header {name}"),
             ValuePlace::Form => format!("the form field {name}"),

@@ -126,12 +126,6 @@ impl Common {
             }
             Some(calls) => self.call_body(calls, row, &mut marks)?,
         };
-        if row.target.starts_with("{{user.") {
-            bail!(
-                "the URL begins with a value: write a path before it, as /{{{{user.NAME}}}}; a \
-                 capture by body~ or header:NAME cannot be a whole URL"
-            );
-        }
         let message =
             row.message.as_ref().map(|text| self.message(text, &mut marks)).transpose()?;
         Ok(MarkedRow { target, method: row.method.clone(), headers, body, message, marks })
