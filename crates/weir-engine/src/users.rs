@@ -91,7 +91,7 @@ impl Users {
             seats.clamp(1, depth.into()) as u16
         };
         let places = connections as usize * usize::from(depth);
-        let body_max = job.responses.expectations.as_ref().map_or(0, |it| it.body_max_bytes);
+        let body_max = job.responses.expectations.as_ref().map_or(0, |it| it.body_max_bytes());
         let values = plan.scenarios.values.len();
         Some(Users {
             seed: list.seed,

@@ -197,10 +197,8 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         // A window without an end of its own ended with the run.
         self.phases.window_ns = (t0.0, t1.0.min(self.phases.tail_end_ns).max(t0.0));
         let load = &self.job.plan.load;
-        let missing = self.slots.quota.filter(|left| *left > 0 && load.length_ns().is_none());
-        let quota = missing
-            .filter(|_| !self.stage.is_cut)
-            .map(|left| left + self.pool.recorder().measured());
+        let is_short = load.length_ns().is_none() && !self.stage.is_cut;
+        let missing = self.slots.quota.filter(|_| is_short).unwrap_or_default();
         // In the dialects the age of a slot that was never sent is its age at t1.
         let unsent_until = match self.job.ending.stops_at_t1 {
             true => t1.min(end),
@@ -210,7 +208,7 @@ impl<'a, B: Backend, L: Lane> Worker<'a, B, L> {
         drop(self.backend);
         let facts = PlanFacts {
             timeline: self.pool.timeline,
-            quota,
+            missing,
             is_cut: self.stage.is_cut || self.stage.is_ended,
             listed: (self.slots.turns, self.slots.listed),
             unsent_until,

@@ -72,6 +72,7 @@ pub use row::{Row, RowBody, SessionTurn};
 pub use table::Table;
 pub use table_rows::{RowOrder, TableRows};
 pub use template::{Places, Template, TemplateFields};
+pub(crate) use template_field::target_encoded;
 pub use template_field::{
     Constants, FieldSources, NumberField, TextForm, UserTexts, Values, fill_decimal,
 };

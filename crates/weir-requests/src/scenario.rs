@@ -50,7 +50,7 @@ mod redirect;
 mod think;
 mod turn;
 
-pub use capture::{Asked, CaptureRule, NoValue, SentIn, ValueSource};
+pub use capture::{AnsweredRequest, CaptureRule, NoValue, SentIn, ValueSource};
 pub use cookies::CookieJar;
 pub use draws::UserDraws;
 pub use file::{ScenarioFile, Setup};

@@ -10,13 +10,10 @@ use weir_machine::sys;
 use weir_requests::expect::{BodyDecoder, Expectations, FirstBodies};
 use weir_requests::list::{Template, Values};
 use weir_requests::scenario::{
-    Asked, CaptureRule, MissingValue, Redirect, RedirectHop, StepTurn, UserDraws, UserMemory,
-    ValueSource, path_of,
+    AnsweredRequest, CaptureRule, MissingValue, Redirect, RedirectHop, StepTurn, UserDraws,
+    UserMemory, ValueSource, path_of,
 };
 use weir_text::setting::REDIRECTS;
-
-/// Greatest length of a response that is read, in bytes.
-pub(crate) const BODY_MAX_BYTES: usize = 1 << 20;
 
 /// A user.
 #[derive(Debug)]
@@ -25,6 +22,8 @@ pub(crate) struct LoneUser {
     draws: UserDraws,
     /// Its row of the table; empty without one.
     row: Vec<Box<[u8]>>,
+    /// Greatest length of a body that it reads, in bytes.
+    body_max_bytes: usize,
     pub(crate) memory: UserMemory,
 }
 
@@ -76,10 +75,16 @@ impl KeptResponse {
 }
 
 impl LoneUser {
-    /// Returns a user with these decisions and this row of the table, who has taken no step.
-    pub(crate) fn new(plan: &Arc<UserPlan>, draws: UserDraws, row: Vec<Box<[u8]>>) -> LoneUser {
+    /// Returns a user with these decisions and this row of the table, who has taken no step, and
+    /// reads bodies up to `body_max_bytes`.
+    pub(crate) fn new(
+        plan: &Arc<UserPlan>,
+        draws: UserDraws,
+        row: Vec<Box<[u8]>>,
+        body_max_bytes: usize,
+    ) -> LoneUser {
         let memory = UserMemory::new(plan.scenarios.values.len());
-        LoneUser { plan: Arc::clone(plan), draws, row, memory }
+        LoneUser { plan: Arc::clone(plan), draws, row, body_max_bytes, memory }
     }
 
     /// Takes a step: has its request sent, follows its redirects, and keeps the cookies and values
@@ -119,7 +124,9 @@ impl LoneUser {
             }
             let redirect = Redirect::of(&response, &bytes, hop.as_ref(), origin);
             match redirect.filter(|_| *redirects > 0) {
-                None => return self.read(step, Asked { line: &bytes, origin }, &response),
+                None => {
+                    return self.read(step, AnsweredRequest { line: &bytes, origin }, &response);
+                }
                 Some(Redirect::Here(next)) if hops < *redirects => hop = Some(next),
                 Some(Redirect::Here(_)) => bail!("it has more redirects ({REDIRECTS})"),
                 Some(Redirect::Elsewhere(_)) => bail!("it redirects to another origin"),
@@ -141,17 +148,17 @@ impl LoneUser {
     fn read(
         &mut self,
         step: &LoneStep<'_>,
-        asked: Asked<'_>,
+        request: AnsweredRequest<'_>,
         response: &ReceivedResponse<'_>,
     ) -> Result<()> {
         let LoneStep { expectations, captures, answer, .. } = *step;
-        let mut decoder = BodyDecoder::new(BODY_MAX_BYTES);
+        let mut decoder = BodyDecoder::new(self.body_max_bytes);
         let first = FirstBodies::new(1);
         if let Err(miss) = expectations.check(response, &mut decoder, &first, 0) {
             let example = expectations.example(miss, response, &mut decoder);
             bail!("status {}, expected {}", example.status, example.expected);
         }
-        let kept = self.memory.keep_values(captures, answer, asked, response, &mut decoder);
+        let kept = self.memory.keep_values(captures, answer, request, response, &mut decoder);
         kept.map_err(|MissingValue { why, source }| {
             anyhow!("status {}, it has no {source}: found {why}", response.status)
         })

@@ -50,7 +50,7 @@ fn target_of(document: &Document, stage: &StageSection, slices: &[&SliceEntry]) 
     let good = stage.results.not_failed();
     let failed_share = share(sent.saturating_sub(good));
     let length_s = stage.end_s - stage.start_s;
-    let silent_share = target::silent_s(document, slices) / length_s.max(f64::MIN_POSITIVE);
+    let silent_share = target::silent_s(document, slices, 0.0) / length_s.max(f64::MIN_POSITIVE);
     let of_requests = target::state_of(failed_share, good > 0);
     let of_time = target::state_of(silent_share, good > 0);
     let percent = |count: u64| units::short_percent(share(count));

@@ -154,14 +154,19 @@ fn silent_share(document: &Document) -> f64 {
     let window_s = document.throughput.window_s;
     let whole: Vec<&SliceEntry> =
         document.slices.iter().filter(|slice| slice.end_s <= window_s).collect();
-    let silent_s = silent_s(document, &whole);
+    // Where nothing happens any more, a closed loop with a number of requests has no slices.
+    let last_end_s = document.slices.last().map_or(window_s, |last| last.end_s);
+    let is_closed = !document.plan.load.is_open_loop();
+    let behind_s = if is_closed { (window_s - last_end_s).max(0.0) } else { 0.0 };
+    let silent_s = silent_s(document, &whole, behind_s);
     if silent_s > 0.0 { silent_s / window_s } else { 0.0 }
 }
 
-/// Returns the seconds of these slices in which the target was silent: slices without a response
-/// although requests waited for one, in a run with failures. A target that is gone gets few
-/// requests, so their share does not show it. Stretches that a slow response explains do not count.
-pub(crate) fn silent_s(document: &Document, whole: &[&SliceEntry]) -> f64 {
+/// Returns the seconds of these slices, and of the `behind_s` that follow without slices, in which
+/// the target was silent: slices without a response although requests waited for one, in a run with
+/// failures. A target that is gone gets few requests, so their share does not show it. Stretches
+/// that a slow response explains do not count.
+pub(crate) fn silent_s(document: &Document, whole: &[&SliceEntry], behind_s: f64) -> f64 {
     let results = &document.results;
     let in_flight =
         results.outcomes.in_flight_at_end.saturating_sub(document.results.open_streams());
@@ -185,12 +190,17 @@ pub(crate) fn silent_s(document: &Document, whole: &[&SliceEntry]) -> f64 {
         slice.completed == 0 && !has_messages && is_awaited
     };
     let stretches = whole.chunk_by(|a, b| is_silent(a) == is_silent(b));
-    stretches
-        .filter_map(|stretch| Some((stretch.first()?, stretch.last()?)))
-        .filter(|(first, _)| is_silent(first))
-        .map(|(first, last)| last.end_s - first.start_s)
-        .filter(|length_s| *length_s > slowest_s)
-        .sum()
+    let mut silences: Vec<f64> = Vec::new();
+    let mut is_last_silent = false;
+    for (first, last) in stretches.filter_map(|of| Some((of.first()?, of.last()?))) {
+        is_last_silent = is_silent(first);
+        silences.extend(is_last_silent.then_some(last.end_s - first.start_s));
+    }
+    match silences.last_mut().filter(|_| is_last_silent) {
+        Some(last) => *last += behind_s,
+        None => silences.push(behind_s),
+    }
+    silences.into_iter().filter(|length_s| *length_s > slowest_s).sum()
 }
 
 /// Returns a time in which a user hardly ever only thinks, in nanoseconds: twice the greatest mean

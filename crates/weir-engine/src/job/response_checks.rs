@@ -17,7 +17,7 @@ pub struct ResponseChecks {
     /// True if requests have names that count.
     pub(crate) has_names: bool,
     /// Greatest length of a decoded body, in bytes.
-    pub(crate) body_max_bytes: usize,
+    body_max_bytes: usize,
     /// Bodies that others are compared with.
     pub(crate) first_bodies: FirstBodies,
     /// Checks of messages of gRPC, if the requests are calls.
@@ -64,6 +64,11 @@ impl ResponseChecks {
     #[must_use]
     pub fn with_calls(self, calls: Option<CallChecks>) -> ResponseChecks {
         ResponseChecks { calls, ..self }
+    }
+
+    /// Returns the greatest length of a decoded body, in bytes.
+    pub fn body_max_bytes(&self) -> usize {
+        self.body_max_bytes
     }
 
     /// Returns the rules for messages of gRPC; `None` if the requests are no calls.

@@ -168,11 +168,6 @@ impl Recorder {
         self.counts.unresolved
     }
 
-    /// Returns the number of slots of M sent so far.
-    pub(crate) fn measured(&self) -> u64 {
-        self.counts.sent.measured
-    }
-
     /// Returns the longest service time of a response so far.
     pub(crate) fn service_max_ns(&self) -> u64 {
         self.punctuality.as_ref().map_or(0, Punctuality::service_max_ns)

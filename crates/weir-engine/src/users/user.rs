@@ -5,7 +5,7 @@ use weir_io::Nanos;
 use weir_requests::expect::BodyDecoder;
 use weir_requests::list::UserTexts;
 use weir_requests::scenario::{
-    Asked, RedirectHop, ScenarioStep, SiteOrigin, StepTurn, UserDraws, UserMemory,
+    AnsweredRequest, RedirectHop, ScenarioStep, SiteOrigin, StepTurn, UserDraws, UserMemory,
 };
 use weir_result::{MissKind, SlotPhase};
 
@@ -125,8 +125,8 @@ impl User {
         decoder: &mut BodyDecoder,
     ) -> Result<(), UserMiss> {
         let ScenarioStep { captures, answer, .. } = step;
-        let asked = Asked { line: &self.line, origin };
-        let kept = self.memory.keep_values(captures, answer.as_ref(), asked, response, decoder);
+        let request = AnsweredRequest { line: &self.line, origin };
+        let kept = self.memory.keep_values(captures, answer.as_ref(), request, response, decoder);
         kept.map_err(UserMiss::of_value)
     }
 

@@ -1,7 +1,7 @@
 //! The tables of users: how the scenarios went, and what became of the turns at their steps.
 
-use weir_result::Document;
 use weir_result::document::{NameSection, StepSection};
+use weir_result::{Document, StepCounts};
 use weir_text::units::{self, DurationColumn};
 
 use super::names::is_explained;
@@ -40,8 +40,8 @@ fn row(name: &NameSection, has_progress: bool, unit: DurationColumn) -> Row {
     Row::new(&name.name, cells)
 }
 
-/// Builds the table of the steps at which users failed, or that they did not take; none if they
-/// took all.
+/// Builds the table of the steps at which users failed or were at the end, or that they did not
+/// take; none if they took all.
 fn steps(scenarios: &[&NameSection]) -> Option<Table> {
     let steps = scenarios.iter().flat_map(|name| {
         // With several scenarios a step has the name of its own.
@@ -50,7 +50,8 @@ fn steps(scenarios: &[&NameSection]) -> Option<Table> {
     });
     let steps: Vec<(String, &StepSection)> = steps.collect();
     let is_whole = |step: &StepSection| {
-        step.counts.failed + step.counts.skipped + step.counts.not_reached == 0
+        let StepCounts { failed, skipped, not_reached, left_at_end, .. } = step.counts;
+        failed + skipped + not_reached + left_at_end == 0
     };
     if steps.iter().all(|(_, step)| is_whole(step)) {
         return None;

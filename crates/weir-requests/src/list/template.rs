@@ -302,10 +302,11 @@ impl Template {
         is_filled
     }
 
-    /// Writes the fields in their places. False if one does not fit.
+    /// Writes the fields in their places. False if one does not fit, or if there are none: then
+    /// nothing says whether the bytes are this template's.
     #[inline(always)]
     fn fill(&self, values: Values<'_>, bytes: &mut [u8], places: &Places) -> bool {
-        if places.0.len() != self.fields.len() {
+        if places.0.is_empty() || places.0.len() != self.fields.len() {
             return false;
         }
         for ((field, salt), place) in self.fields.iter().zip(&places.0) {

@@ -155,7 +155,7 @@ impl Values<'_> {
 
 /// Returns a value with the bytes percent-encoded that no URL has (RFC 3986 §2). Percent signs
 /// stay: it may be encoded already.
-fn target_encoded(value: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn target_encoded(value: &[u8]) -> Cow<'_, [u8]> {
     let can_stand = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}#".contains(&byte);
     if value.iter().all(|byte| can_stand(*byte)) {
         return Cow::Borrowed(value);

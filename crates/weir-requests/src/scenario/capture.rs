@@ -29,18 +29,18 @@ pub struct CaptureRule {
 /// The part of requests in which a captured value is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SentIn {
-    /// In bodies alone.
+    /// Where every text can be escaped.
     #[default]
-    Body,
-    /// In a head, where control characters cannot stand.
-    Head,
+    Escaped,
+    /// In a header field, where control characters cannot stand.
+    Header,
     /// Behind the first `/` of URLs: it is a path or a URL, resolved against that of the response.
     Url,
 }
 
 /// The request whose response has a value.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct AnsweredRequest<'a> {
     /// Its bytes as HTTP/1, the first line at least.
     pub line: &'a [u8],
     /// The origin of the load.
@@ -62,7 +62,7 @@ pub enum NoValue {
     NotJson,
     /// It is too long.
     TooLong,
-    /// It has a control character, and is sent in a head.
+    /// It has a control character, and is sent in a header field.
     Control,
     /// It begins a URL, and is one of another origin.
     Elsewhere,
@@ -192,7 +192,7 @@ impl fmt::Display for NoValue {
             NoValue::Compound => "an array or an object",
             NoValue::NotJson => "no JSON",
             NoValue::TooLong => "more than 1 MiB",
-            NoValue::Control => "a control character, which no header field and no URL can have",
+            NoValue::Control => "a control character, which no header field can have",
             NoValue::Elsewhere => "a URL of another origin",
             NoValue::Unread(MissKind::BodyTooLarge) => "a body that is too long to be read",
             NoValue::Unread(_) => "a body that cannot be decoded",
@@ -207,7 +207,7 @@ impl CaptureRule {
     /// If it is not there or empty, cannot be sent where it is used, or the body cannot be read.
     pub fn capture(
         &self,
-        asked: Asked<'_>,
+        request: AnsweredRequest<'_>,
         response: &ReceivedResponse<'_>,
         jar: &CookieJar,
         decoder: &mut BodyDecoder,
@@ -216,11 +216,11 @@ impl CaptureRule {
         let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
         match (&value[..], self.sent_in) {
             ([], _) => Err(NoValue::Empty),
-            (_, SentIn::Body) => Ok(value.into()),
+            (_, SentIn::Escaped) => Ok(value.into()),
             (text, _) if text.iter().any(is_control) => Err(NoValue::Control),
-            (_, SentIn::Head) => Ok(value.into()),
+            (_, SentIn::Header) => Ok(value.into()),
             (text, SentIn::Url) => {
-                let target = target_within(text, asked.line, asked.origin);
+                let target = target_within(text, request.line, request.origin);
                 Ok(target.ok_or(NoValue::Elsewhere)?[1..].into())
             }
         }
@@ -291,15 +291,15 @@ mod tests {
             Ok(source.to_string())
         );
         let rule = CaptureRule { value: 0, source, sent_in };
-        let asked = Asked { line: b"GET /a/b?c HTTP/1.1", origin: &origin };
-        let value = rule.capture(asked, &response, &jar, &mut BodyDecoder::new(1_000))?;
+        let request = AnsweredRequest { line: b"GET /a/b?c HTTP/1.1", origin: &origin };
+        let value = rule.capture(request, &response, &jar, &mut BodyDecoder::new(1_000))?;
         Ok(String::from_utf8(value.into()).expect("text"))
     }
 
     const HEAD: &[u8] = b"Content-Type: application/json\r\nETag: \"a\"\r\nETag: \"b\"\r\n";
 
     fn captured(source: &str, body: &str) -> Result<String, NoValue> {
-        captured_for(source, body, SentIn::Head)
+        captured_for(source, body, SentIn::Header)
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_no_head_can_have_is_missing() {
+    fn a_value_that_no_header_can_have_is_missing() {
         assert_eq!(captured("json:/a", r#"{"a": "x\r\ny"}"#), Err(NoValue::Control));
         assert_eq!(
             captured("json:/a", &format!("{{\"a\": \"{}\"}}", "x".repeat(2_000))),

@@ -444,7 +444,7 @@ url = "/"
         assert_eq!(cart.when, Some(StepCondition { value: 2, equals: None }));
         assert_eq!(buyer.steps[0].think, ThinkTime::Between(1_000_000_000, 3_000_000_000));
         let in_head = |step: usize| buyer.steps[step].captures.iter().map(|one| one.sent_in);
-        assert!(in_head(0).eq([SentIn::Body; 2]) && in_head(2).eq([SentIn::Head]));
+        assert!(in_head(0).eq([SentIn::Escaped; 2]) && in_head(2).eq([SentIn::Header]));
         let form = RowBody::Encoded("user={{csv:user}}&csrf={{user.csrf}}".to_owned());
         assert_eq!((rows[1].body.as_ref(), rows[1].position), (Some(&form), Position::Line(12)));
         let json = r#"{"grant":"session","n":[1,"{{user.id}}"]}"#.as_bytes().to_vec();
@@ -546,7 +546,7 @@ url = "/"
         assert_eq!(file.setup.refresh_ns, Some(2_000_000_000));
         let [(row, captures)] = &file.setup.steps[..] else { panic!("one step") };
         assert_eq!((row.target.as_str(), row.name.as_deref()), ("/token", Some("token")));
-        assert_eq!((captures[0].sent_in, captures[0].value), (SentIn::Head, 0));
+        assert_eq!((captures[0].sent_in, captures[0].value), (SentIn::Header, 0));
         let again = format!("{setup}{step}capture = {{ token = \"header:a\" }}\n");
         check_error(&again, 13, "the setup captures it for all users");
         check_error(&format!("refresh = \"2s\"\n{step}"), 1, "has no [[setup]]");

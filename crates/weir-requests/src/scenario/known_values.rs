@@ -93,7 +93,7 @@ pub(super) fn mark_parts<'a>(
         begins.then(|| user_fields(&row.target).next().map(str::to_owned)).flatten()
     };
     let urls: HashSet<String> = rows.iter().filter_map(|row| begin_of(row)).collect();
-    let mut in_heads: HashSet<String> = HashSet::new();
+    let mut in_fields: HashSet<String> = HashSet::new();
     for row in rows.iter_mut() {
         let begin = begin_of(row);
         let others = texts_of(row).flat_map(user_fields);
@@ -105,7 +105,9 @@ pub(super) fn mark_parts<'a>(
             );
             return Err(RowError::new(row.position, text));
         }
-        in_heads.extend(heads_of(row).flat_map(user_fields).map(str::to_owned));
+        // A URL has all characters percent-encoded that it cannot have.
+        let fields = row.headers.iter().flat_map(|(_, value)| user_fields(value));
+        in_fields.extend(fields.map(str::to_owned));
         if begin.is_some() {
             row.target.insert(0, '/');
         }
@@ -114,17 +116,11 @@ pub(super) fn mark_parts<'a>(
         let name = &values[capture.value];
         capture.sent_in = match () {
             () if urls.contains(name) => SentIn::Url,
-            () if in_heads.contains(name) => SentIn::Head,
-            () => SentIn::Body,
+            () if in_fields.contains(name) => SentIn::Header,
+            () => SentIn::Escaped,
         };
     }
     Ok(())
-}
-
-/// Returns the texts of a row's head that may have fields.
-fn heads_of(row: &Row) -> impl Iterator<Item = &str> {
-    let headers = row.headers.iter().map(|(_, value)| value.as_str());
-    headers.chain([row.target.as_str()])
 }
 
 /// Returns the texts of a row that may have fields.
@@ -134,7 +130,8 @@ fn texts_of(row: &Row) -> impl Iterator<Item = &str> {
         Some(RowBody::Encoded(text)) => text,
         _ => "",
     };
-    heads_of(row).chain([body]).chain(row.message.as_deref())
+    let headers = row.headers.iter().map(|(_, value)| value.as_str());
+    headers.chain([row.target.as_str(), body]).chain(row.message.as_deref())
 }
 
 /// Returns the names of the captured values that a text has fields for.

@@ -3,8 +3,12 @@
 use weir_http::ReceivedResponse;
 
 use crate::expect::BodyDecoder;
-use crate::list::{History, Template, UserTexts, Values};
-use crate::scenario::{Asked, CaptureRule, CookieJar, NoValue, SiteOrigin, UserDraws, ValueSource};
+use crate::list::{
+    History, Template, UserTexts, Values, form_encoded, percent_encoded, target_encoded,
+};
+use crate::scenario::{
+    AnsweredRequest, CaptureRule, CookieJar, NoValue, SiteOrigin, UserDraws, ValueSource,
+};
 
 /// Least length of a value that is hidden, in bytes. Shorter ones stand in any text.
 const HIDDEN_MIN_BYTES: usize = 4;
@@ -27,6 +31,23 @@ pub struct MissingValue<'a> {
     pub why: NoValue,
     /// Where it should stand.
     pub source: &'a ValueSource,
+}
+
+/// Returns the forms in which a value stands in requests and responses: as it is, in a JSON string
+/// with and without escapes of other characters than those of ASCII, in a form, and in a URL.
+fn forms_of(value: &str) -> [String; 6] {
+    let json = serde_json::Value::from(value).to_string();
+    let json = json[1..json.len() - 1].to_owned();
+    let escaped = |unit: u16| match u8::try_from(unit) {
+        Ok(byte) if byte.is_ascii() => char::from(byte).to_string(),
+        _ => format!("\\u{unit:04x}"),
+    };
+    let ascii: String = json.encode_utf16().map(escaped).collect();
+    let value = value.to_owned();
+    let percent = percent_encoded(value.as_bytes());
+    let target = String::from_utf8_lossy(&target_encoded(value.as_bytes())).into_owned();
+    let form = form_encoded(value.as_bytes());
+    [value, json, ascii, percent, form, target]
 }
 
 impl UserMemory {
@@ -60,13 +81,16 @@ impl UserMemory {
         }
     }
 
-    /// Takes the values, which are secrets, out of a text. `names` are theirs, by number.
+    /// Takes the values, which are secrets, out of a text, however they are encoded there. `names`
+    /// are theirs, by number.
     pub fn hide(&self, names: &[String], text: &mut String) {
         for (value, name) in self.captured.iter().zip(names) {
             let value = value.as_deref().filter(|value| value.len() >= HIDDEN_MIN_BYTES);
-            let Some(value) = value.and_then(|value| str::from_utf8(value).ok()) else { continue };
-            if text.contains(value) {
-                *text = text.replace(value, &format!("[user.{name}]"));
+            let value = value.and_then(|value| str::from_utf8(value).ok());
+            for form in value.into_iter().flat_map(forms_of) {
+                if text.contains(&form) {
+                    *text = text.replace(&form, &format!("[user.{name}]"));
+                }
             }
         }
     }
@@ -95,7 +119,7 @@ impl UserMemory {
         }
     }
 
-    /// Keeps the values of a response to the request `asked`, whose cookies it has, and the model's
+    /// Keeps the values of a response to `request`, whose cookies it has, and the model's
     /// answer to the messages of this turn.
     ///
     /// # Errors
@@ -104,12 +128,12 @@ impl UserMemory {
         &mut self,
         captures: &'a [CaptureRule],
         answer: Option<&'a ValueSource>,
-        asked: Asked<'_>,
+        request: AnsweredRequest<'_>,
         response: &ReceivedResponse<'_>,
         decoder: &mut BodyDecoder,
     ) -> Result<(), MissingValue<'a>> {
         for rule in captures {
-            let value = rule.capture(asked, response, &self.jar, decoder);
+            let value = rule.capture(request, response, &self.jar, decoder);
             let value = value.map_err(|why| MissingValue { why, source: &rule.source })?;
             self.captured[rule.value] = Some(value);
         }
@@ -119,5 +143,29 @@ impl UserMemory {
         });
         self.history.settle(answer.transpose()?.as_deref());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_hidden_in_every_form() {
+        let mut memory = UserMemory::new(2);
+        memory.captured[1] = Some("a/\"ż 🎉".as_bytes().into());
+        let names = ["none", "key"].map(str::to_owned);
+        for text in [
+            "a/\"ż 🎉",
+            r#"a/\"ż 🎉"#,
+            r#"a/\"\u017c \ud83c\udf89"#,
+            "a%2F%22%C5%BC%20%F0%9F%8E%89",
+            "a%2F%22%C5%BC+%F0%9F%8E%89",
+            "a/%22%C5%BC%20%F0%9F%8E%89",
+        ] {
+            let mut shown = format!("?x={text};");
+            memory.hide(&names, &mut shown);
+            assert_eq!(shown, "?x=[user.key];", "{text}");
+        }
     }
 }

@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(rows[1].message.as_deref(), Some(r#"{"role":"user","content":"x"}"#));
         let first = &sessions.all[0].steps[0];
         assert_eq!(first.think, ThinkTime::Fixed(2_000_000_000));
-        assert!(first.answer.is_some() && first.captures[0].sent_in == SentIn::Head);
+        assert!(first.answer.is_some() && first.captures[0].sent_in == SentIn::Header);
         assert_eq!((sessions.counted(), sessions.places(), sessions.place_of(0, 1)), (1, 2, 1));
     }
 

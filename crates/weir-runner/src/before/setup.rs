@@ -16,10 +16,10 @@ use weir_tls::TlsConfig;
 use crate::background::{Beside, End};
 use crate::errors::NoServer;
 use crate::link::Link;
-use crate::lone_user::{BODY_MAX_BYTES, KeptResponse, LoneRequest};
+use crate::lone_user::{KeptResponse, LoneRequest};
 use crate::patience::{Hurry, Patience, text_of};
 use crate::prepare::http;
-use crate::prepare::list::PreparedSetup;
+use crate::prepare::list::{PreparedSetup, SETUP_BODY_MAX_BYTES};
 use crate::prepare::load::PreparedLoad;
 
 /// A setup that was made, and is made again while its values grow old.
@@ -142,7 +142,7 @@ impl SetupClient {
         if let Some(config) = &self.tls {
             link.complete_handshake(config)?;
         }
-        let budget = BodyBudget::of_bodies(2 * BODY_MAX_BYTES, BODY_MAX_BYTES + 1);
+        let budget = BodyBudget::of_bodies(2 * SETUP_BODY_MAX_BYTES, SETUP_BODY_MAX_BYTES + 1);
         let mut exchange = match self.version {
             HttpPlan::Http2(http2) => {
                 let mut client = H2Client::new(1, &http::options(http2));

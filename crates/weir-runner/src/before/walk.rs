@@ -94,7 +94,9 @@ impl UserWalk<'_> {
         let draws = UserDraws { seed: self.list.seed, user };
         let table = self.list.table.as_ref();
         let row = table.map(|table| table.row(draws.seed, user, user).to_vec());
-        let mut own = LoneUser::new(self.plan, draws, row.unwrap_or_default());
+        let checks = self.load.responses.expectations.as_ref();
+        let body_max_bytes = checks.map_or(0, |checks| checks.body_max_bytes());
+        let mut own = LoneUser::new(self.plan, draws, row.unwrap_or_default(), body_max_bytes);
         own.memory.share(&shared);
         self.take_scenario(&mut own, scenario, draws)
     }
@@ -150,7 +152,8 @@ impl UserWalk<'_> {
             let TracedExchange { mut trace, response } = send(&load)?;
             // What a response has to be is the step's to say.
             let problem = trace.problem.take().filter(|_| response.is_none());
-            let name = if hops > 0 { format!("{name} (redirect)") } else { name.to_owned() };
+            let mark = if hops > 0 { " (redirect)" } else { "" };
+            let name = format!("{name}{mark}").trim_start().to_owned();
             let exchange = Some(trace);
             steps.push(TracedStep { name, exchange, ..TracedStep::default() });
             let reason = || problem.unwrap_or_else(|| "no whole response".to_owned());

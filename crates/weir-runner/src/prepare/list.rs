@@ -40,7 +40,7 @@ pub(crate) use preview::first_lines;
 use replay::RecordedRows;
 pub(crate) use replay::Replay;
 use request::{Common, RowPlace, RowRequest};
-pub(crate) use setup::PreparedSetup;
+pub(crate) use setup::{PreparedSetup, SETUP_BODY_MAX_BYTES};
 pub(crate) use stream::StreamFacts;
 use stream::UnreadRows;
 use templates::Templates;

@@ -42,6 +42,10 @@ pub(super) fn of_bound(
 /// Reason for a percentile that falls on a failed request, or for a greatest time with one.
 fn of_failures(scope: &Scope<'_>) -> String {
     let failed = scope.results.failed();
+    if failed == 0 && scope.results.in_progress > 0 {
+        let under_way = units::count(scope.results.in_progress);
+        return format!("it falls on a user who had not ended ({under_way} of them)");
+    }
     let planned = scope.results.planned;
     let share = units::short_percent(failed as f64 / planned.max(1) as f64);
     format!("it falls on a failed request ({share} failed), which is slower than any response")

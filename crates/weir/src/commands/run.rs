@@ -46,6 +46,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         return selfcheck::run(args, &spec);
     }
     if let Some(row) = args.debug {
+        print_unwritten("--debug runs no load", &args.result);
         return debug::run(&spec, row);
     }
     let mut observers = Observers::of(&args.result, &spec.tls)?;
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let runner = runner::chosen(runner::of(&spec), &args.fleet, rows)?;
     let prepared = runner.prepare(&spec, &mut observers.all)?;
     if args.print_plan {
-        print_unwritten(&args.result);
+        print_unwritten("--print-plan sends nothing", &args.result);
         return print_plan(&*prepared);
     }
     let place = match args.fleet.agents {
@@ -66,9 +67,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     carry_out(&args.result, prepared, place, &interrupts, &summary, &mut observers)
 }
 
-/// Says what `--print-plan` leaves out of the flags of the result, so that a whole command line can
-/// be tried with it.
-fn print_unwritten(result: &ResultArgs) {
+/// Says which flags of the result have no effect, and `why`, so that a whole command line can be
+/// tried without a load.
+fn print_unwritten(why: &str, result: &ResultArgs) {
     let has_files = result.document_places().next().is_some()
         || result.rows().is_some()
         || !result.exports().is_empty();
@@ -81,7 +82,7 @@ fn print_unwritten(result: &ResultArgs) {
         unwritten.into_iter().filter_map(|(text, is_given)| is_given.then_some(text)).collect();
     if !unwritten.is_empty() {
         let text = unwritten.join(", ");
-        terminal::eprint_line(format_args!("note: --print-plan sends nothing: {text}"));
+        terminal::eprint_line(format_args!("note: {why}: {text}"));
     }
 }
 

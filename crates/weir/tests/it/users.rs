@@ -338,6 +338,58 @@ fn wrong_scenarios_are_refused_with_file_line_and_key() {
 }
 
 #[test]
+fn a_step_s_own_cookies_are_sent_in_the_place_of_the_user_s() {
+    let directory = Directory::new();
+    let step = |name: &str, more: &str| {
+        format!("[[scenario.step]]\nname = \"{name}\"\nurl = \"/{name}\"\n{more}")
+    };
+    let own = step("b", "headers = { Cookie = \"mine=1\" }\n");
+    let steps = [step("a", ""), own, step("c", "")].concat();
+    let file = format!("[[scenario]]\nname = \"s\"\n{steps}");
+    let scenario = write(&directory, "cookies.toml", &file);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let theirs = Arc::clone(&received);
+    let server = Raw::start(move |peer| {
+        while let Some(request) = peer.read_request()? {
+            let path = request.split(' ').nth(1).unwrap_or_default();
+            let cookies = request.lines().filter_map(|line| line.strip_prefix("Cookie: "));
+            let cookies: Vec<&str> = cookies.collect();
+            theirs.lock().expect("no panic").push(format!("{path}: {}", cookies.join(" and ")));
+            peer.write("HTTP/1.1 200 OK\r\nSet-Cookie: s=1\r\nContent-Length: 0\r\n\r\n")?;
+        }
+        Ok(())
+    });
+    let words = format!("-c 1 -n 1 --warmup 0 --scenario {scenario} {}", server.url());
+    let ran = weir::load("auto", &words, &["--no-preflight"]);
+    ran.assert_all_ok();
+    let received = received.lock().expect("no panic").clone();
+    assert_eq!(received, ["/a: ", "/b: mine=1", "/c: s=1"]);
+}
+
+/// The server ends in mid-run, and so does the run.
+#[test]
+fn users_of_a_run_that_ends_early_are_as_many_as_planned() {
+    let directory = Directory::new();
+    let step = |name: &str| format!("[[scenario.step]]\nname = \"{name}\"\nurl = \"/\"\n");
+    let scenario = format!("[[scenario]]\nname = \"s\"\n{}{}", step("a"), step("b"));
+    let scenario = write(&directory, "two.toml", &scenario);
+    let server = Serve::start(&[]);
+    let words =
+        format!("-c 2 -n 1000000 -T 200ms --warmup 0 --scenario {scenario} {}", server.url());
+    let running = weir::start("auto", &words, &["--no-preflight"]);
+    server.await_requests(50);
+    let requests = server.stop();
+    let ran = running.finish();
+    let users = &names(&ran)["s"];
+    assert_eq!(users.planned, 1_000_000, "{ran}");
+    let begun = users.planned - users.outcomes.never_sent;
+    let of_b = names(&ran)["b"].planned;
+    assert_eq!(ran.document.results.planned, 1_000_000 + of_b, "{ran}");
+    // The counter was asked over connections of its own.
+    assert!(begun >= of_b && begun + of_b <= requests + 2, "{ran}");
+}
+
+#[test]
 fn a_scenario_has_one_origin_and_its_own_paths() {
     let directory = Directory::new();
     let step = "[[scenario]]\nname = \"s\"\n[[scenario.step]]\nname = \"a\"\n";

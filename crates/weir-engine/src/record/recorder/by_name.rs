@@ -240,17 +240,16 @@ impl ByName {
         totals
     }
 
-    /// Counts the slots that were never sent, the `missing` requests of a closed loop, and the
-    /// steps that were `due`, with their shares of `slices`, and returns the counts of each name.
+    /// Counts the slots that were never sent, the missing requests of a closed loop, and the steps
+    /// that were `due`, with their shares of `slices`, and returns the counts of each name.
     pub(super) fn finish(
         mut self,
         unsent: &UnsentSlots,
         facts: &PlanFacts,
-        missing: u64,
         due: &[DueStep],
         slices: &mut Slices,
     ) -> Vec<ResultCounts> {
-        let PlanFacts { timeline, listed, unsent_until, .. } = *facts;
+        let PlanFacts { timeline, missing, listed, unsent_until, .. } = *facts;
         let Timeline { start, t0, .. } = timeline;
         let list = Arc::clone(&self.list);
         let mut names = RowNames::new(&list);

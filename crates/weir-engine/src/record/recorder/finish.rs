@@ -90,7 +90,7 @@ impl Recorder {
         let timeline = &facts.timeline;
         let t0_ns = timeline.t0.since(timeline.start);
         let Some(by_plan) = unsent.planned(t0_ns, timeline.window_end_ns()) else {
-            return sent + facts.missing(sent) + later;
+            return sent + facts.missing + later;
         };
         let unsent_by_plan = never.outcomes.unsent_by_plan();
         later + if facts.is_cut { by_plan.max(sent + unsent_by_plan) } else { by_plan }
@@ -106,8 +106,7 @@ impl Recorder {
     ) -> Vec<ResultCounts> {
         let Some(names) = self.names.take() else { return Vec::new() };
         live.send_names(|| names.totals(None));
-        let missing = facts.missing(self.counts.sent.measured - self.later.sent);
-        names.finish(unsent, facts, missing, &self.later.due, &mut self.slices)
+        names.finish(unsent, facts, &self.later.due, &mut self.slices)
     }
 
     /// Returns the number of requests put on the wire and, apart, of those whose send failed.
@@ -127,7 +126,7 @@ impl Recorder {
         let Timeline { start, t0, .. } = facts.timeline;
         let end = facts.unsent_until;
         let mut never = UnsentTallies::default();
-        let missing = facts.missing(self.counts.sent.measured - self.later.sent);
+        let missing = facts.missing;
         let age = end.since(t0);
         never.add(0, [age, age], missing, u128::from(age) * u128::from(missing));
         let end_offset = end.since(start);

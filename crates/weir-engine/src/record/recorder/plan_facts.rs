@@ -9,8 +9,9 @@ use crate::time::Timeline;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlanFacts {
     pub(crate) timeline: Timeline,
-    /// Requests that a closed loop had to measure; `None` if all of them were sent.
-    pub(crate) quota: Option<u64>,
+    /// Requests, or users, that a closed loop had to measure and did not send. In an open loop 0:
+    /// its plan has them.
+    pub(crate) missing: u64,
     /// True if the window ended early. Some requests may then have been sent beyond its end:
     /// requests of one string leave before their slots, and a busy worker detects the end late.
     pub(crate) is_cut: bool,
@@ -18,12 +19,4 @@ pub(crate) struct PlanFacts {
     pub(crate) listed: (Turns, u64),
     /// End of sending: the age of a slot that was never sent counts up to here.
     pub(crate) unsent_until: Nanos,
-}
-
-impl PlanFacts {
-    /// Returns the number of requests that a closed loop had to measure and did not send; `sent`
-    /// were. In an open loop 0: its plan has them.
-    pub(super) fn missing(&self, sent: u64) -> u64 {
-        self.quota.map_or(0, |quota| quota.saturating_sub(sent))
-    }
 }

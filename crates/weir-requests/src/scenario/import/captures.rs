@@ -7,7 +7,8 @@ use crate::scenario::import::origin::{UrlParts, WebOrigin};
 use crate::scenario::import::recorded::{
     RecordedResponse, RecordedStep, SentValue, StepCapture, ValuePlace,
 };
-use crate::scenario::import::thing;
+use crate::scenario::import::template_text::identifier;
+use crate::scenario::import::thing::{self, MemberThing};
 
 /// Greatest number of captured values, as scenarios have it.
 const VALUES_MAX: usize = 64;
@@ -46,6 +47,9 @@ pub(super) fn find(steps: &mut [RecordedStep], origin: &WebOrigin) {
         known: HashMap::new(),
         short: HashMap::new(),
         ids: HashMap::new(),
+        known_ids: Vec::new(),
+        in_path: HashMap::new(),
+        suggested: HashMap::new(),
         own: HashSet::new(),
         own_ids: HashSet::new(),
         names: steps.iter().flat_map(|step| &step.captures).map(|it| it.name.clone()).collect(),
@@ -58,9 +62,18 @@ pub(super) fn find(steps: &mut [RecordedStep], origin: &WebOrigin) {
     }
 }
 
-/// The `Location` of a response, and the path and query that it leads to.
+/// A place of a response, and the path and query that it leads to.
 struct FoundLocation {
     target: String,
+    place: FoundValue,
+}
+
+/// An id in a response.
+struct FoundId {
+    text: String,
+    thing: String,
+    /// Index of the step.
+    step: usize,
     place: FoundValue,
 }
 
@@ -70,7 +83,7 @@ type ThingId = (String, String);
 struct CaptureFinder {
     /// Origin of the requests.
     origin: WebOrigin,
-    /// Responses so far whose `Location` is a path with digits, by that path.
+    /// Places of paths with digits in responses so far, by path and query.
     locations: HashMap<String, LastPlaces>,
     /// Paths and queries that a request sent before a response had them.
     own_targets: HashSet<String>,
@@ -78,8 +91,14 @@ struct CaptureFinder {
     known: HashMap<String, LastPlaces>,
     /// Steps and places of values in responses so far that are too short to be certain.
     short: HashMap<String, (usize, FoundValue)>,
-    /// Places of the ids in responses so far.
+    /// Places of the ids in responses so far that are no choices.
     ids: HashMap<ThingId, LastPlaces>,
+    /// All ids in responses so far.
+    known_ids: Vec<FoundId>,
+    /// Fields in the path of the step, by value.
+    in_path: HashMap<String, String>,
+    /// Names of the captures that remarks suggest, by step and source.
+    suggested: HashMap<(usize, String), String>,
     /// Values that a request sent before a response had them: the user's own.
     own: HashSet<String>,
     /// Ids of the same kind.
@@ -93,12 +112,19 @@ impl CaptureFinder {
     fn replace(&mut self, step: &mut RecordedStep, before: &mut [RecordedStep]) {
         let mut remarks = Vec::new();
         self.replace_location(step, before, &mut remarks);
-        step.replace_values(&mut |sent| self.replacement(sent, before, &mut remarks));
+        self.in_path.clear();
+        step.replace_values(&mut |sent| {
+            let field = self.replacement(sent, before, &mut remarks);
+            if let Some(field) = field.as_ref().filter(|_| sent.place == ValuePlace::Path) {
+                self.in_path.insert(sent.text.to_owned(), field.clone());
+            }
+            field
+        });
         step.replace_numbers(&mut |sent| self.of_plain(sent, before, &mut remarks));
         step.remarks.extend(remarks);
     }
 
-    /// Replaces the begin of a step's path that is the `Location` of an earlier response.
+    /// Replaces the begin of a step's path to which an earlier response led.
     fn replace_location(
         &mut self,
         step: &mut RecordedStep,
@@ -119,23 +145,21 @@ impl CaptureFinder {
         }
     }
 
-    /// Returns the path and query of a response's `Location`; `None` if it has none of the origin
-    /// with digits.
-    fn location_of(&self, response: &RecordedResponse) -> Option<FoundLocation> {
-        let is_location = |name: &str| name.eq_ignore_ascii_case("location");
-        let (_, value) = response.headers.iter().find(|(name, _)| is_location(name))?;
-        let target = match value.split_once("://") {
-            None => value.split('#').next().unwrap_or_default().to_owned(),
-            Some(_) => UrlParts::of(value).filter(|url| url.origin == self.origin)?.target,
+    /// Returns the paths of the origin with digits that a response leads to.
+    fn locations_of(&self, response: &RecordedResponse) -> Vec<FoundLocation> {
+        let of_value = |place: FoundValue| {
+            let target = match place.text.split_once("://") {
+                None => place.text.split('#').next().unwrap_or_default().to_owned(),
+                Some(_) => {
+                    UrlParts::of(&place.text).filter(|url| url.origin == self.origin)?.target
+                }
+            };
+            let is_path = target.starts_with('/') && !target.starts_with("//");
+            let is_id = is_path && target.contains(|c: char| c.is_ascii_digit());
+            let is_new = is_id && !self.own_targets.contains(&target);
+            is_new.then_some(FoundLocation { target, place })
         };
-        let is_path = target.starts_with('/') && !target.starts_with("//");
-        let is_id = is_path && target.contains(|c: char| c.is_ascii_digit());
-        let place = FoundValue {
-            text: value.clone(),
-            name: "location".to_owned(),
-            source: "header:Location".to_owned(),
-        };
-        (is_id && !self.own_targets.contains(&target)).then_some(FoundLocation { target, place })
+        found::references(response).into_iter().filter_map(of_value).collect()
     }
 
     fn replacement(
@@ -183,14 +207,37 @@ impl CaptureFinder {
         if !found::is_plain(sent.text) {
             return None;
         }
-        let id = thing::of_sent(sent).map(|thing| (sent.text.to_owned(), thing));
-        if let Some(id) = id.filter(|id| !self.own_ids.contains(id)) {
-            if let Some(last) = self.ids.get_mut(&id) {
-                return last.field(sent, before, &mut self.names, remarks);
-            }
-            self.own_ids.insert(id);
+        // `PUT /carts/17` sends a bare id of the cart.
+        if let Some(field) = self.in_path.get(sent.text).filter(|_| thing::is_bare_id(sent.name)) {
+            return Some(field.clone());
         }
-        remarks.extend(self.remark_on_short(sent, before));
+        let Some(thing) = thing::of_sent(sent) else {
+            remarks.extend(self.remark_on_short(sent, before));
+            return None;
+        };
+        let id = (sent.text.to_owned(), thing.name);
+        if self.own_ids.contains(&id) {
+            return None;
+        }
+        // A small number under a name that does not say what it is may be a count.
+        let is_certain = thing.is_id || found::is_short(sent.text);
+        if let Some(last) = self.ids.get_mut(&id).filter(|_| is_certain) {
+            return last.field(sent, before, &mut self.names, remarks);
+        }
+        let is_of_thing = |known: &&FoundId| {
+            known.text == id.0
+                && (known.thing == id.1 || thing.is_id && id.1.ends_with(&known.thing))
+        };
+        match self.known_ids.iter().rev().find(is_of_thing) {
+            Some(FoundId { step, place, .. }) => {
+                let place = place.clone();
+                remarks.extend(self.remark(sent, *step, &place, before));
+            }
+            None => {
+                remarks.extend(self.remark_on_short(sent, before));
+                self.own_ids.insert(id);
+            }
+        }
         None
     }
 
@@ -199,17 +246,39 @@ impl CaptureFinder {
         if !found::is_short(sent.text) || self.own.contains(sent.text) {
             return None;
         }
-        let Some((step, FoundValue { name, source, .. })) = self.short.get(sent.text) else {
+        let Some((step, place)) = self.short.get(sent.text).cloned() else {
             self.own.insert(sent.text.to_owned());
             return None;
         };
+        self.remark(sent, step, &place, before)
+    }
+
+    /// Returns the remark on a value that may come from this place of a step's response.
+    fn remark(
+        &mut self,
+        sent: SentValue<'_>,
+        step: usize,
+        place: &FoundValue,
+        before: &[RecordedStep],
+    ) -> Option<String> {
+        let FoundValue { name, source, .. } = place;
+        let names = &mut self.names;
+        let suggested = self.suggested.entry((step, source.clone())).or_insert_with(|| {
+            let name = unique(name, names);
+            names.insert(name.clone());
+            name
+        });
+        let place = match sent.place {
+            ValuePlace::Number => "in the place of the number, in body = '…' instead of json",
+            _ => "here",
+        };
         Some(format!(
             "the value of {}, {}, may come from step {:?}; it was not captured, because it is \
-             short: if it does, give that step capture = {{ {name} = '{source}' }}, and write \
-             {{{{user.{name}}}}} here",
+             short: if it does, give that step capture = {{ {suggested} = '{source}' }}, and write \
+             {{{{user.{suggested}}}}} {place}",
             sent.shown(),
             sent.text,
-            before.get(*step)?.name
+            before.get(step)?.name
         ))
     }
 
@@ -223,17 +292,21 @@ impl CaptureFinder {
         for (text, places) in values {
             self.known.insert(text, LastPlaces { step: index, places, name: None });
         }
-        if let Some(FoundLocation { target, place }) = self.location_of(response) {
+        for FoundLocation { target, place } in self.locations_of(response) {
             let places = vec![place];
             self.locations.insert(target, LastPlaces { step: index, places, name: None });
         }
         let mut ids: HashMap<ThingId, Vec<FoundValue>> = HashMap::new();
         for (pointer, value) in found::plain_values(response) {
             if let Some(thing) = thing::of_member(&pointer, &step.target) {
-                let is_bare = value.name.eq_ignore_ascii_case("id");
-                let name = if is_bare { format!("{thing}_id") } else { value.name.clone() };
-                let named = FoundValue { name, ..value.clone() };
-                ids.entry((value.text.clone(), thing)).or_default().push(named);
+                let MemberThing { name: thing, capture, is_choice } = thing;
+                let place = FoundValue { name: identifier(&capture), ..value.clone() };
+                if !is_choice {
+                    let id = (value.text.clone(), thing.clone());
+                    ids.entry(id).or_default().push(place.clone());
+                }
+                let text = value.text.clone();
+                self.known_ids.push(FoundId { text, thing, step: index, place });
             }
             if found::is_short(&value.text) {
                 self.short.insert(value.text.clone(), (index, value));
@@ -290,7 +363,11 @@ impl LastPlaces {
         let needs_encoding = match sent.place {
             ValuePlace::Path => place.text.contains(['/', '?', '#', '%']),
             ValuePlace::Query => place.text.contains(['&', '+', '#', '%']),
-            ValuePlace::Url | ValuePlace::Header | ValuePlace::Form | ValuePlace::Json => false,
+            ValuePlace::Url
+            | ValuePlace::Header
+            | ValuePlace::Form
+            | ValuePlace::Json
+            | ValuePlace::Number => false,
         };
         if needs_encoding {
             return Err("captured values are not encoded so in URLs".to_owned());
@@ -427,24 +504,31 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_the_same_thing_are_certain_however_short() {
+    fn ids_of_the_same_thing_are_certain() {
         let json = |text: &str| StepBody::Json(text.to_owned());
+        let cart = r#"{"id": 1700, "user": {"id": 3}, "lines": [{"id": 4}]}"#;
+        let body = r#"{"cart": 1700, "n": 1700, "id": 3, "user": 3, "users": 3}"#;
         let mut steps = [
-            step("cart", "/api/cart", r#"{"id": 17, "user": {"id": 3}, "lines": [{"id": 4}]}"#),
-            RecordedStep {
-                body: json(r#"{"cart": 17, "n": 17}"#),
-                ..step("b", "/users/3?x=3", "")
-            },
+            step("cart", "/api/cart", cart),
+            RecordedStep { body: json(body), ..step("b", "/users/3?x=3", "") },
             step("c", "/lines/4", r#"{"cart_id": 18}"#),
-            step("d", "/carts/18", ""),
+            step("d", "/carts/18?address_cart_id=18", ""),
         ];
         find(&mut steps);
-        assert_eq!(captures(&steps[0]), [("user_id", "json:/user/id"), ("cart_id", "json:/id")]);
-        assert_eq!(steps[1].body, json(r#"{"cart": {{user.cart_id}}, "n": 17}"#));
+        let expected = [("user_id", "json:/user/id"), ("cart_id", "json:/id")];
+        assert_eq!(captures(&steps[0]), expected);
+        let members = r#""n": 1700, "id": {{user.user_id}}, "user": 3, "users": 3}"#;
+        assert_eq!(steps[1].body, json(&format!("{{\"cart\": {{{{user.cart_id}}}}, {members}")));
         assert_eq!(steps[1].target, "/users/{{user.user_id}}?x=3");
+        let [of_n, of_user] = &steps[1].remarks[..] else { panic!("{:?}", steps[1].remarks) };
+        assert!(of_n.contains("JSON member n, 1700, may come from step \"cart\""), "{of_n}");
+        assert!(of_user.contains("user_id_2 = 'json:/user/id'"), "{of_user}");
+        assert!(of_user.contains("{{user.user_id_2}} in the place of the number"), "{of_user}");
         // The user chose it from a list.
         assert_eq!(steps[2].target, "/lines/4");
-        assert_eq!(steps[3].target, "/carts/{{user.cart_id_2}}");
+        assert!(steps[2].remarks[0].contains("line_id = 'json:/lines/0/id'"));
+        assert_eq!(steps[3].target, "/carts/{{user.cart_id_2}}?address_cart_id=18");
+        assert!(steps[3].remarks[0].contains("query parameter address_cart_id, 18"));
         // The user knew it before.
         let mut steps = [step("a", "/carts/17", r#"{"cart_id": 17}"#), step("b", "/carts/17", "")];
         find(&mut steps);

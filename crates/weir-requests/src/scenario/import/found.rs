@@ -83,6 +83,30 @@ pub(super) fn plain_values(response: &RecordedResponse) -> Vec<(String, FoundVal
     leaves.filter(|leaf| is_plain(&leaf.value)).map(value).collect()
 }
 
+/// Returns the values of a response that may be paths or URLs: its `Location`, and the strings of
+/// JSON outside of lists, of which users choose.
+pub(super) fn references(response: &RecordedResponse) -> Vec<FoundValue> {
+    let location = |(name, value): &(String, String)| {
+        let name = name.eq_ignore_ascii_case("location").then_some("location")?;
+        Some(FoundValue {
+            text: value.clone(),
+            name: name.to_owned(),
+            source: "header:Location".to_owned(),
+        })
+    };
+    let mut found: Vec<FoundValue> = response.headers.iter().filter_map(location).collect();
+    let node = JsonNode::parse(&response.body);
+    for JsonLeaf { pointer, name, value, .. } in node.iter().flat_map(JsonNode::strings) {
+        let is_choice = pointer.split('/').any(|token| token.parse::<u32>().is_ok());
+        let is_reference = value.starts_with('/') || value.contains("://");
+        if is_reference && !is_choice {
+            let source = format!("json:{pointer}");
+            found.push(FoundValue { text: value, name: value_name(&name), source });
+        }
+    }
+    found
+}
+
 /// Returns the distinct values of a response, each place once.
 pub(super) fn values(response: &RecordedResponse) -> Vec<FoundValue> {
     let mut found: Vec<FoundValue> = Vec::new();

@@ -9,6 +9,7 @@ use crate::list::{HarRequest, RowError, TimeStamp, har_row, parsed_har};
 use crate::scenario::import::recorded::{
     RecordedEntry, RecordedFile, RecordedResponse, literal_row,
 };
+use crate::scenario::import::template_text::literal;
 use crate::scenario::import::words;
 
 /// Kinds of resources that a page loads, by `_resourceType`.
@@ -103,7 +104,7 @@ fn recorded(number: u64, entry: SessionEntry) -> RecordedEntry {
         Some("document" | "eventsource" | "fetch" | "xhr") => false,
         _ => is_resource(media_type),
     };
-    let url = entry.request.url().to_owned();
+    let url = literal(entry.request.url());
     let mut row = har_row(number, entry.request).map(literal_row);
     // The browser's cache had the response; users have none.
     if let (Ok(row), Some(304)) = (&mut row, response.as_ref().map(|response| response.status)) {

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use crate::list::{Row, RowBody, RowError};
 use crate::scenario::import::http_reference::ResponseReference;
-use crate::scenario::import::http_requests::{self, HttpRequest};
+use crate::scenario::import::http_requests::{self, GRAPHQL_HEADER, HttpRequest};
+use crate::scenario::import::json_text;
 use crate::scenario::import::origin::with_origin;
 use crate::scenario::import::recorded::{RecordedEntry, RecordedFile, StepCapture};
 use crate::scenario::import::template_text::{VariableValue, expand, has_field};
@@ -65,9 +66,19 @@ impl HttpFileReader<'_> {
             let is_form = row.headers.iter().any(|(name, value)| {
                 name.eq_ignore_ascii_case("content-type") && value.contains("urlencoded")
             });
-            // Forms are written with a field on each line.
-            let body = if is_form { body.replace('\n', "") } else { body };
+            let body = match () {
+                // Forms are written with a field on each line.
+                () if is_form => body.replace('\n', ""),
+                () if request.is_graphql() => graphql_body(&body),
+                () => body,
+            };
             row.body = Some(RowBody::Bytes(body.into_bytes()));
+        }
+        if request.is_graphql() {
+            row.method = Some("POST".to_owned());
+            let is_of_query = |name: &str| ["content-type", GRAPHQL_HEADER].contains(&name);
+            row.headers.retain(|(name, _)| !is_of_query(&name.to_ascii_lowercase()));
+            row.headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
         }
         Ok(row)
     }
@@ -90,6 +101,14 @@ impl HttpFileReader<'_> {
             }
         })
     }
+}
+
+/// Returns the body of a GraphQL request: its query, and behind a blank line its variables.
+fn graphql_body(written: &str) -> String {
+    let split = written.rsplit_once("\n\n");
+    let split = split.filter(|(_, rest)| rest.trim_start().starts_with('{'));
+    let (query, variables) = split.unwrap_or((written, ""));
+    json_text::graphql(query.trim(), variables)
 }
 
 /// Returns the name of the captured value that a reference means, captured by the last request of
@@ -164,6 +183,22 @@ mod tests {
             ]
         );
         assert_eq!(file.notes.len(), 0);
+    }
+
+    #[test]
+    fn queries_of_graphql_are_sent_as_json() {
+        let query = "query {\n  a(id: \"{{id}}\") { b }\n}\n\n{\"n\": 1}\n";
+        let text = format!(
+            "@id = 7\nGRAPHQL http://h/\n\n{query}\n###\n\
+             POST http://h/\nContent-Type: text/plain\nX-REQUEST-TYPE: GraphQL\n\n{query}"
+        );
+        for entry in &file(&text).entries {
+            let row = entry.row.as_ref().expect("a row");
+            let json = r#"{"query":"query {\n  a(id: \"7\") { b }\n}","variables":{"n": 1}}"#;
+            assert_eq!(row.body, Some(RowBody::Bytes(json.as_bytes().to_vec())));
+            let headers = [("Content-Type".to_owned(), "application/json".to_owned())];
+            assert_eq!((row.method.as_deref(), &row.headers[..]), (Some("POST"), &headers[..]));
+        }
     }
 
     #[test]

@@ -31,6 +31,21 @@ pub(super) struct HttpRequest {
     pub(super) body_file: Option<String>,
 }
 
+/// Header field by which VS Code's REST Client knows a GraphQL request, in lower case.
+pub(super) const GRAPHQL_HEADER: &str = "x-request-type";
+
+impl HttpRequest {
+    /// True for a query of GraphQL, which editors send as JSON.
+    pub(super) fn is_graphql(&self) -> bool {
+        let is_graphql = |value: &str| value.eq_ignore_ascii_case("graphql");
+        let mut headers = self.headers.iter();
+        is_graphql(&self.method)
+            || headers.any(|(name, value)| {
+                name.eq_ignore_ascii_case(GRAPHQL_HEADER) && is_graphql(value.trim())
+            })
+    }
+}
+
 /// Parts of a request, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HttpPart {
@@ -111,8 +126,8 @@ impl<'t> RequestsReader<'t> {
         if line.starts_with('<') {
             return self.script(line);
         }
-        if let Some((name, value)) = line.strip_prefix('@').and_then(|it| it.split_once('=')) {
-            self.file.variables.insert(name.trim().to_owned(), value.trim().to_owned());
+        if let Some((name, value)) = definition(line) {
+            self.file.variables.insert(name.to_owned(), value.to_owned());
             return Ok(());
         }
         self.request.line = number;
@@ -140,7 +155,7 @@ impl<'t> RequestsReader<'t> {
             return Ok(());
         }
         self.part = HttpPart::Headers;
-        if text.starts_with('#') || text.starts_with("//") {
+        if is_comment(text) {
             return Ok(());
         }
         if text.starts_with('>') {
@@ -197,13 +212,33 @@ impl<'t> RequestsReader<'t> {
     /// Ends a request, if there is one.
     fn end(&mut self) {
         let mut request = std::mem::take(&mut self.request);
-        let body = std::mem::take(&mut self.body);
+        let mut body = std::mem::take(&mut self.body);
+        // Comments and variables behind a body belong to the file.
+        let is_behind = |line: &&str| {
+            let line = line.trim();
+            line.is_empty() || is_comment(line) || definition(line).is_some()
+        };
+        let kept = body.iter().rposition(|line| !is_behind(line)).map_or(0, |last| last + 1);
+        for (name, value) in body.drain(kept..).filter_map(|line| definition(line.trim())) {
+            self.file.variables.insert(name.to_owned(), value.to_owned());
+        }
         if self.part != HttpPart::Before {
             request.body = body.join("\n").trim_end().to_owned();
             self.file.requests.push(request);
         }
         self.part = HttpPart::Before;
     }
+}
+
+/// True for a line that is a comment.
+fn is_comment(line: &str) -> bool {
+    line.starts_with('#') || line.starts_with("//")
+}
+
+/// Returns the name and the value of a variable: `@name = value`.
+fn definition(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.strip_prefix('@')?.split_once('=')?;
+    Some((name.trim(), value.trim()))
 }
 
 /// Returns a URL without the version of HTTP behind it.
@@ -254,6 +289,16 @@ mod tests {
         ];
         assert_eq!(file.requests, expected);
         assert_eq!((file.variables.get("host").map(String::as_str), file.scripts), (Some("h"), 2));
+    }
+
+    #[test]
+    fn what_stands_behind_a_body_is_the_file_s() {
+        let text = "POST http://h/\n\n{\n# within\n}\n\n@a = 1\n\n# ==\n// next\n###\n\
+                    GET http://h/\n\n# note\n";
+        let file = read(text).expect("a file");
+        let bodies: Vec<&str> = file.requests.iter().map(|request| &*request.body).collect();
+        assert_eq!(bodies, ["{\n# within\n}", ""]);
+        assert_eq!(file.variables.get("a").map(String::as_str), Some("1"));
     }
 
     #[test]

@@ -29,6 +29,14 @@ pub(super) struct JsonLeaf {
     pub(super) value: String,
 }
 
+/// Returns the body of a GraphQL query (GraphQL over HTTP §5.4); `variables` is a text of JSON,
+/// empty without any.
+pub(super) fn graphql(query: &str, variables: &str) -> String {
+    let query = serde_json::Value::from(query);
+    let variables = if variables.trim().is_empty() { "{}" } else { variables.trim() };
+    format!("{{\"query\":{query},\"variables\":{variables}}}")
+}
+
 impl<'t> JsonNode<'t> {
     /// Reads a text; `None` if it is no JSON, or too deep.
     pub(super) fn parse(text: &'t str) -> Option<JsonNode<'t>> {

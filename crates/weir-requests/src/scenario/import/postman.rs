@@ -10,6 +10,7 @@ use crate::list::{
     FormPart, PartContent, Position, Row, RowBody, RowError, boundary, multipart_body,
     percent_encoded,
 };
+use crate::scenario::import::json_text;
 use crate::scenario::import::origin::with_origin;
 use crate::scenario::import::recorded::{RecordedEntry, RecordedFile};
 use crate::scenario::import::template_text::{
@@ -366,9 +367,7 @@ impl RequestReader<'_> {
                     Some(variables @ Value::Object(_)) => self.expand(&variables.to_string())?,
                     _ => self.member(graphql, "variables")?,
                 };
-                let variables = if variables.trim().is_empty() { "{}" } else { variables.trim() };
-                let query = Value::from(query);
-                of(format!("{{\"query\":{query},\"variables\":{variables}}}"), "application/json")
+                of(json_text::graphql(&query, &variables), "application/json")
             }
             "formdata" => self.form_data(body),
             "file" => {

@@ -145,6 +145,8 @@ pub(super) enum ValuePlace {
     Header,
     Form,
     Json,
+    /// A number of JSON.
+    Number,
 }
 
 /// A value that a step sends: decoded, without fields.
@@ -170,7 +172,7 @@ impl<'a> SentValue<'a> {
             ValuePlace::Query => format!("the query parameter {name}"),
             ValuePlace::Header => format!("the header {name}"),
             ValuePlace::Form => format!("the form field {name}"),
-            ValuePlace::Json => format!("the JSON member {name}"),
+            ValuePlace::Json | ValuePlace::Number => format!("the JSON member {name}"),
         }
     }
 }
@@ -366,7 +368,7 @@ impl RecordedStep {
         let StepBody::Json(text) = &mut self.body else { return };
         let numbers = JsonNode::parse(text).map(|node| node.numbers()).unwrap_or_default();
         let changes = numbers.into_iter().filter_map(|JsonLeaf { name, place, value, .. }| {
-            let sent = SentValue { place: ValuePlace::Json, name: &name, text: &value };
+            let sent = SentValue { place: ValuePlace::Number, name: &name, text: &value };
             Some((place, replace(sent)?))
         });
         let changes = changes.collect();

@@ -7,7 +7,7 @@ use regex::Regex;
 use weir_text::setting::ALLOW_LOCAL;
 
 use crate::scenario::import::recorded::{RecordedStep, SentValue, ValuePlace};
-use crate::scenario::import::template_text::{has_field, identifier};
+use crate::scenario::import::template_text::{has_field, variable_name};
 
 /// Schemes of `Authorization` that stay before the secret (RFC 9110 §11.1).
 const SCHEMES: [&str; 6] = ["apikey", "basic", "bearer", "digest", "negotiate", "token"];
@@ -55,12 +55,15 @@ pub(super) fn replace(steps: &mut [RecordedStep], is_secret: fn(&str, &str) -> b
 }
 
 /// Names of fields that are secrets among what people enter, in lower case, without dashes.
-const ENTERED: [&str; 6] = ["cardnumber", "cvc", "cvv", "otp", "pin", "pwd"];
+const ENTERED: [&str; 10] =
+    ["assertion", "cardnumber", "cvc", "cvv", "iban", "otp", "pin", "pwd", "samlresponse", "ssn"];
 
 /// Pairs of a name and a value in texts that have no other structure here: as members of JSON that
-/// is no JSON on account of a field in it, as parameters, and as elements of XML.
-static PAIRS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+/// is no JSON on account of a field in it, within a string of JSON (GraphQL has names without
+/// quotes), as parameters, and as elements of XML.
+static PAIRS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     [
+        r#"([A-Za-z_]\w*)(?:\\")?\s*:\s*\\"([^"\\]+)\\""#,
         r#""([A-Za-z_][\w.-]*)"\s*:\s*"((?:[^"\\]|\\.)+)""#,
         r#"([A-Za-z_][\w.-]*)=([^&\s"'<>;{}]+)"#,
         r"<([A-Za-z_][\w.:-]*)>([^<]+)</",
@@ -75,7 +78,7 @@ fn replace_pairs(
     variables: &mut SecretVariables,
     remarks: &mut Vec<String>,
 ) {
-    let places = [ValuePlace::Json, ValuePlace::Form, ValuePlace::Form];
+    let places = [ValuePlace::Json, ValuePlace::Json, ValuePlace::Form, ValuePlace::Form];
     for (pairs, place) in PAIRS.iter().zip(places) {
         let found = pairs.captures_iter(text).filter_map(|pair| {
             let name = pair.get(1)?.as_str();
@@ -118,7 +121,7 @@ impl SecretVariables {
         let name = match scheme.to_ascii_lowercase().as_str() {
             "basic" => "BASIC_CREDENTIALS".to_owned(),
             "bearer" | "token" if is_authorization => "BEARER_TOKEN".to_owned(),
-            _ => identifier(sent.field()).to_ascii_uppercase(),
+            _ => variable_name(&sent.field().to_ascii_uppercase()),
         };
         let name = if name.is_empty() { "SECRET".to_owned() } else { name };
         let numbered = (2..).map(|number: u64| format!("{name}_{number}"));
@@ -173,6 +176,12 @@ mod tests {
                 ..RecordedStep::default()
             },
             RecordedStep {
+                body: StepBody::Json(
+                    r#"{"query": "{ login(user: \"x\", password: \"p5ss\") }"}"#.to_owned(),
+                ),
+                ..RecordedStep::default()
+            },
+            RecordedStep {
                 headers: vec![header("token", "k3y-of-the-user"), header("X-Key", "short")],
                 body: StepBody::Text("<a><password>p4ss</password><b>c</b></a>".to_owned()),
                 secrets: vec!["short".to_owned()],
@@ -189,9 +198,11 @@ mod tests {
                 "http://h/?token={{env:TOKEN}}",
                 r#"{"password": "{{env:PASSWORD}}", "n": {{user.n}}, "pin": "{{env:PIN}}"}"#,
                 "",
+                r#"{"query": "{ login(user: \"x\", password: \"{{env:PASSWORD_2}}\") }"}"#,
+                "",
                 "{{env:SECRET}}",
                 "{{env:X_KEY}}",
-                "<a><password>{{env:PASSWORD_2}}</password><b>c</b></a>",
+                "<a><password>{{env:PASSWORD_3}}</password><b>c</b></a>",
             ]
         );
         assert_eq!(steps[0].name, "reset/…");

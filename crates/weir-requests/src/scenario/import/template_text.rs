@@ -99,7 +99,20 @@ pub(super) fn between_fields(
     Some(changed + &change(rest)?)
 }
 
-/// Returns the name of an environment variable or of a captured value that is made of a name.
+/// Variables of the environment that a shell or a session sets: a value that is theirs would be
+/// sent unnoticed.
+const OF_THE_SHELL: [&str; 18] = [
+    "DISPLAY", "EDITOR", "HOME", "HOSTNAME", "LANG", "LOGNAME", "MAIL", "NAME", "OLDPWD", "PATH",
+    "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "UID", "USER", "USERNAME",
+];
+
+/// Returns the name of an environment variable for a value with a name, none that a shell sets.
+pub(super) fn variable_name(name: &str) -> String {
+    let name = identifier(name);
+    if OF_THE_SHELL.contains(&name.as_str()) { format!("{name}_VALUE") } else { name }
+}
+
+/// Returns the name of a captured value that is made of a name.
 pub(super) fn identifier(name: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric();
     let parts = name.split(|c: char| !is_part(c)).filter(|part| !part.is_empty());
@@ -145,5 +158,6 @@ mod tests {
         {
             assert_eq!(identifier(name), expected);
         }
+        assert_eq!(["PWD", "pwd", "PIN"].map(variable_name), ["PWD_VALUE", "pwd", "PIN"]);
     }
 }

@@ -7,35 +7,91 @@ use crate::scenario::import::recorded::{SentValue, ValuePlace};
 /// Names of members that stand around the answer itself, in lower case.
 const AROUND: [&str; 6] = ["attributes", "body", "data", "payload", "response", "result"];
 
+/// Names of values that count or measure, in lower case: numbers of these are no ids.
+const MEASURES: [&str; 16] = [
+    "amount", "count", "level", "limit", "offset", "order", "page", "point", "position", "price",
+    "rating", "size", "state", "step", "total", "version",
+];
+
+/// Ends of names whose last s is no plural's, or not all of it.
+const ENDS_IN_S: [&str; 8] = ["he", "i", "ie", "s", "se", "u", "xe", "ze"];
+
+/// Segments of a path before a number that says where one is, in lower case.
+const POSITIONS: [&str; 6] = ["level", "offset", "page", "position", "step", "version"];
+
+/// The thing that a member of a response is the id of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct MemberThing {
+    /// Its name, for comparisons.
+    pub(super) name: String,
+    /// Name for a capture.
+    pub(super) capture: String,
+    /// True if it is one of a list, of which users choose.
+    pub(super) is_choice: bool,
+}
+
+/// The thing that a value may be the id of where it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SentThing {
+    /// Its name, for comparisons.
+    pub(super) name: String,
+    /// True if its place says that it is an id: a path, or a name that ends so.
+    pub(super) is_id: bool,
+}
+
 /// Returns the thing that a member of a response is the id of. `pointer` is its place, and `target`
-/// that of the request. `None` if it is no id, or one of a list, of which users choose.
-pub(super) fn of_member(pointer: &str, target: &str) -> Option<String> {
-    let is_index = |token: &str| !token.is_empty() && token.bytes().all(|it| it.is_ascii_digit());
+/// that of the request; `None` if it is no id.
+pub(super) fn of_member(pointer: &str, target: &str) -> Option<MemberThing> {
+    let is_index = |token: &&str| !token.is_empty() && token.bytes().all(|it| it.is_ascii_digit());
     let mut tokens: Vec<&str> = pointer.split('/').skip(1).collect();
-    if tokens.iter().any(|token| is_index(token)) {
-        return None;
-    }
-    match without_id(tokens.pop()?)? {
+    let is_choice = tokens.iter().any(is_index);
+    tokens.retain(|token| !is_index(token));
+    let member = tokens.pop()?;
+    let (owner, capture) = match without_id(member)? {
         "" => {
             let of_answer = |token: &&str| AROUND.contains(&token.to_ascii_lowercase().as_str());
             let owner = tokens.pop().filter(|token| !of_answer(token));
-            thing(owner.or_else(|| last_route(target))?)
+            let owner = owner.or_else(|| last_route(target))?;
+            let is_other = |one: &&str| ENDS_IN_S.iter().any(|end| one.ends_with(end));
+            let one = owner.strip_suffix('s').filter(|one| !is_other(one));
+            (owner, format!("{}_id", one.unwrap_or(owner)))
         }
-        owner => thing(owner),
-    }
+        owner => (owner, member.to_owned()),
+    };
+    Some(MemberThing { name: thing(owner)?, capture, is_choice })
 }
 
 /// Returns the thing that a value may be the id of where it is sent; `None` if nothing says so.
-pub(super) fn of_sent(sent: SentValue<'_>) -> Option<String> {
-    match sent.place {
-        ValuePlace::Path => thing(Some(sent.name).filter(|name| is_route(name))?),
-        _ => thing(without_id(sent.name).unwrap_or(sent.name)),
-    }
+pub(super) fn of_sent(sent: SentValue<'_>) -> Option<SentThing> {
+    let (name, is_id) = match sent.place {
+        ValuePlace::Path => {
+            let is_position = POSITIONS.contains(&sent.name.to_ascii_lowercase().as_str());
+            (Some(sent.name).filter(|name| is_route(name) && !is_position)?, true)
+        }
+        _ => match without_id(sent.name) {
+            Some(name) => (name, true),
+            None if is_measure(sent.name) => return None,
+            None => (sent.name, false),
+        },
+    };
+    Some(SentThing { name: thing(name)?, is_id })
+}
+
+/// True for a name that counts or measures, as a plural does.
+fn is_measure(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is_plural = name.ends_with('s') && !name.ends_with("ss") && !name.ends_with("us");
+    is_plural || MEASURES.contains(&name.as_str())
+}
+
+/// True for a name that says nothing but that its value is an id.
+pub(super) fn is_bare_id(name: &str) -> bool {
+    without_id(name) == Some("")
 }
 
 /// Returns the name of an id without the word itself: nothing of `id`; `None` if it is no id.
 fn without_id(name: &str) -> Option<&str> {
-    if name.eq_ignore_ascii_case("id") {
+    if ["id", "_id"].iter().any(|id| name.eq_ignore_ascii_case(id)) {
         return Some("");
     }
     let ends = ["_id", "-id", "_ID", "-ID", "Id", "ID"];
@@ -53,16 +109,15 @@ fn is_route(segment: &str) -> bool {
     !segment.is_empty() && !segment.contains(|c: char| c.is_numeric() || matches!(c, '{' | '%'))
 }
 
-/// Returns the name of one thing: `lineitem` of `line_items`; `None` if nothing is left.
+/// Returns a name that is the same for one thing and for several: `lineitem` of `line_items`. It is
+/// for comparisons alone: `address` becomes `addr`. `None` if nothing is left.
 fn thing(name: &str) -> Option<String> {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     let name: String = letters.flat_map(char::to_lowercase).collect();
-    let one = match (name.strip_suffix("ies"), name.strip_suffix('s')) {
-        (Some(stem), _) => format!("{stem}y"),
-        (None, Some(stem)) if !stem.ends_with('s') => stem.to_owned(),
-        _ => name,
-    };
-    (!one.is_empty()).then_some(one)
+    // Plurals end in s or es, and a y or a consonant before that may have changed.
+    let stem = name.trim_end_matches(['s', 'e']).trim_end_matches(['i', 'y', 'z']);
+    let one = if stem.len() < 2 { &name } else { stem };
+    (!one.is_empty()).then(|| one.to_owned())
 }
 
 #[cfg(test)]
@@ -72,32 +127,60 @@ mod tests {
     #[test]
     fn ids_name_their_thing_on_both_sides() {
         for (pointer, target, expected) in [
-            ("/id", "/api/carts", Some("cart")),
-            ("/id", "/api/carts/12/lines?x=1", Some("line")),
-            ("/data/id", "/api/categories", Some("category")),
-            ("/order/id", "/checkout", Some("order")),
-            ("/a/lineItemId", "/", Some("lineitem")),
-            ("/cart_id", "/", Some("cart")),
+            ("/id", "/api/carts", Some(("cart_id", false))),
+            ("/_id", "/api/carts/12/lines?x=1", Some(("line_id", false))),
+            ("/data/id", "/api/addresses", Some(("addresses_id", false))),
+            ("/order/id", "/checkout", Some(("order_id", false))),
+            ("/a/lineItemId", "/", Some(("lineItemId", false))),
+            ("/cart_id", "/", Some(("cart_id", false))),
+            ("/0/id", "/carts", Some(("cart_id", true))),
+            ("/carts/3/id", "/", Some(("cart_id", true))),
             ("/id", "/", None),
-            ("/0/id", "/carts", None),
-            ("/carts/3/id", "/", None),
             ("/paid", "/carts", None),
             ("/total", "/carts", None),
         ] {
-            assert_eq!(of_member(pointer, target).as_deref(), expected, "{pointer} of {target}");
+            let found = of_member(pointer, target);
+            let found = found.as_ref().map(|thing| (thing.capture.as_str(), thing.is_choice));
+            assert_eq!(found, expected, "{pointer} of {target}");
         }
         for (place, name, expected) in [
-            (ValuePlace::Path, "carts", Some("cart")),
+            (ValuePlace::Path, "carts", Some(("cart", true))),
             (ValuePlace::Path, "v1", None),
+            (ValuePlace::Path, "step", None),
             (ValuePlace::Path, "", None),
-            (ValuePlace::Json, "cart", Some("cart")),
-            (ValuePlace::Query, "cartId", Some("cart")),
-            (ValuePlace::Form, "line_item_id", Some("lineitem")),
-            (ValuePlace::Json, "address", Some("address")),
+            (ValuePlace::Json, "cart", Some(("cart", false))),
+            (ValuePlace::Query, "cartId", Some(("cart", true))),
+            (ValuePlace::Form, "line_item_id", Some(("lineitem", true))),
+            (ValuePlace::Json, "carts", None),
+            (ValuePlace::Query, "page", None),
             (ValuePlace::Json, "id", None),
         ] {
-            let sent = SentValue { place, name, text: "17" };
-            assert_eq!(of_sent(sent).as_deref(), expected, "{place:?} {name}");
+            let sent = of_sent(SentValue { place, name, text: "17" });
+            let sent = sent.as_ref().map(|thing| (thing.name.as_str(), thing.is_id));
+            assert_eq!(sent, expected, "{place:?} {name}");
+        }
+    }
+
+    #[test]
+    fn one_and_several_have_the_same_name() {
+        for (one, several) in [
+            ("cart", "carts"),
+            ("address", "addresses"),
+            ("box", "boxes"),
+            ("status", "statuses"),
+            ("bus", "buses"),
+            ("quiz", "quizzes"),
+            ("movie", "movies"),
+            ("category", "categories"),
+            ("news", "news"),
+            ("lineItem", "line_items"),
+            ("page", "pages"),
+        ] {
+            assert_eq!(thing(one), thing(several), "{one}");
+        }
+        for (one, other) in [("order", "user"), ("list", "card"), ("address", "add"), ("us", "is")]
+        {
+            assert_ne!(thing(one), thing(other), "{one}");
         }
     }
 }

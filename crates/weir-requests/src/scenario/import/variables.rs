@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use weir_text::setting::ALLOW_LOCAL;
 
 use crate::scenario::import::recorded::RecordedStep;
-use crate::scenario::import::template_text::{VariableValue, identifier};
+use crate::scenario::import::template_text::{VariableValue, variable_name};
 
 /// Returns the field for a variable without a value: that of the environment.
 pub(super) fn unknown(name: &str) -> VariableValue {
-    let name = match identifier(name) {
+    let name = match variable_name(name) {
         name if name.is_empty() => "VARIABLE".to_owned(),
         name => name,
     };

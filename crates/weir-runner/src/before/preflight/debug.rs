@@ -32,7 +32,10 @@ pub(super) fn exchange<B: Backend>(
     let log = MessageLog::default();
     let framing = if is_grpc { MessageFraming::Grpc } else { MessageFraming::EventStream };
     let format = log.format(framing);
-    let budget = BodyBudget::new(KEPT_BYTES);
+    let budget = match is_step {
+        true => load.responses.body_budget.clone(),
+        false => BodyBudget::new(KEPT_BYTES),
+    };
     let mut exchange =
         exchange_of(load, version, Interest::Body, &budget, Some(&format), link.now());
     let trace = result.trace.get_or_insert_default();

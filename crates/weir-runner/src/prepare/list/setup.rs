@@ -14,6 +14,9 @@ use super::rows;
 use crate::lone_user::{LoneStep, LoneUser};
 use crate::prepare::expect::ExpectationParser;
 
+/// Greatest length of a response that is read, in bytes.
+pub(crate) const SETUP_BODY_MAX_BYTES: usize = 1 << 20;
+
 /// A setup, prepared.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedSetup {
@@ -45,7 +48,7 @@ impl PreparedSetup {
     /// Returns the user who makes it once. Its random values are no user's of the load.
     pub(crate) fn user(&self) -> LoneUser {
         let draws = UserDraws { seed: !self.seed, user: 0 };
-        LoneUser::new(&self.users, draws, self.row.clone())
+        LoneUser::new(&self.users, draws, self.row.clone(), SETUP_BODY_MAX_BYTES)
     }
 
     /// Returns the requests in order, each with its turn.

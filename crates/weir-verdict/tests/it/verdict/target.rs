@@ -177,6 +177,19 @@ fn a_server_that_goes_away_in_a_closed_loop() {
     check(&gone(30), TargetState::Ok, "");
 }
 
+/// A closed loop with a number of requests has no slices where nothing happens any more.
+#[test]
+fn a_server_that_goes_away_for_good() {
+    let mut document = well(|parts| {
+        closed(parts);
+        refused(parts);
+        gone_from(20, parts);
+    });
+    document.slices.truncate(21);
+    let text = "no response for 33.3% of the window: connection refused";
+    check(&verdict(&document).target, TargetState::Degraded, text);
+}
+
 #[test]
 fn a_server_that_goes_away_in_an_open_loop() {
     let gone = |backlog| {
