@@ -160,7 +160,7 @@ impl LoneUser {
         }
         let kept = self.memory.keep_values(captures, answer, request, response, &mut decoder);
         kept.map_err(|MissingValue { why, source }| {
-            anyhow!("status {}, it has no {source}: found {why}", response.status)
+            anyhow!("status {}, expected {source}, found {why}", response.status)
         })
     }
 }

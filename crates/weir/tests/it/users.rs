@@ -467,7 +467,7 @@ fn a_setup_follows_redirects_and_has_the_timeout_of_the_load() {
     });
     let words = format!("-c 2 -d 1s --warmup 0 --scenario {scenario} {}", server.url());
     let unfollowed = weir::weir(&words, &["--no-preflight"]);
-    let expected = "setup step \"token\": status 302, it has no header:X-Token";
+    let expected = "setup step \"token\": status 302, expected header:X-Token, found nothing there";
     assert!(unfollowed.code() == 1 && unfollowed.stderr.contains(expected), "{unfollowed:?}");
     let ran = weir::load("auto", &words, &["--no-preflight", "--follow", "1", "-T", "100ms"]);
     ran.assert_all_ok();
@@ -508,7 +508,7 @@ fn debug_takes_a_user_through_its_steps() {
     let wrong = write(&directory, "wrong.toml", &wrong);
     let shop = Serve::start(&["--shop"]);
     let ran = weir::weir(&format!("--debug --scenario {wrong} {}", shop.url()), &[]);
-    let problem = "error: step \"buyer: form\": status 200, it has no body~";
+    let problem = "error: step \"buyer: form\": status 200, expected body~";
     assert!(ran.code() == 1 && ran.stderr.contains(problem), "{ran:?}");
     assert_eq!(shop.stop(), 1);
     let ran = weir::weir(&format!("--debug --scenario {wrong} http://127.0.0.1:1/"), &[]);

@@ -43,12 +43,13 @@ pub(super) fn find(steps: &mut [RecordedStep], origin: &WebOrigin) {
     let mut finder = CaptureFinder {
         origin: origin.clone(),
         locations: HashMap::new(),
+        location_parts: HashMap::new(),
         own_targets: HashSet::new(),
         known: HashMap::new(),
         short: HashMap::new(),
         ids: HashMap::new(),
         known_ids: Vec::new(),
-        in_path: HashMap::new(),
+        in_path: None,
         suggested: HashMap::new(),
         own: HashSet::new(),
         own_ids: HashSet::new(),
@@ -85,6 +86,8 @@ struct CaptureFinder {
     origin: WebOrigin,
     /// Places of paths with digits in responses so far, by path and query.
     locations: HashMap<String, LastPlaces>,
+    /// Steps whose `Location` has a value with digits, by value.
+    location_parts: HashMap<String, usize>,
     /// Paths and queries that a request sent before a response had them.
     own_targets: HashSet<String>,
     /// Places of values in responses so far.
@@ -95,8 +98,8 @@ struct CaptureFinder {
     ids: HashMap<ThingId, LastPlaces>,
     /// All ids in responses so far.
     known_ids: Vec<FoundId>,
-    /// Fields in the path of the step, by value.
-    in_path: HashMap<String, String>,
+    /// The last value of the step's path that was captured, and its field.
+    in_path: Option<(String, String)>,
     /// Names of the captures that remarks suggest, by step and source.
     suggested: HashMap<(usize, String), String>,
     /// Values that a request sent before a response had them: the user's own.
@@ -112,11 +115,11 @@ impl CaptureFinder {
     fn replace(&mut self, step: &mut RecordedStep, before: &mut [RecordedStep]) {
         let mut remarks = Vec::new();
         self.replace_location(step, before, &mut remarks);
-        self.in_path.clear();
+        self.in_path = None;
         step.replace_values(&mut |sent| {
             let field = self.replacement(sent, before, &mut remarks);
             if let Some(field) = field.as_ref().filter(|_| sent.place == ValuePlace::Path) {
-                self.in_path.insert(sent.text.to_owned(), field.clone());
+                self.in_path = Some((sent.text.to_owned(), field.clone()));
             }
             field
         });
@@ -139,7 +142,7 @@ impl CaptureFinder {
             self.own_targets.insert(target);
             return;
         };
-        let sent = SentValue { place: ValuePlace::Url, name: "", text: location };
+        let sent = SentValue { place: ValuePlace::Url, name: "", pointer: "", text: location };
         if let Some(field) = last.field(sent, before, &mut self.names, remarks) {
             step.target = field + rest_of(location).unwrap_or_default();
         }
@@ -191,10 +194,27 @@ impl CaptureFinder {
             return Some(format!("{scheme}{blank}{field}"));
         }
         if found::is_distinct(sent.text) {
-            self.own.insert(sent.text.to_owned());
+            match self.remark_on_part(sent, before) {
+                Some(remark) => remarks.push(remark),
+                None => {
+                    self.own.insert(sent.text.to_owned());
+                }
+            }
             return None;
         }
         self.of_plain(sent, before, remarks)
+    }
+
+    /// Returns a remark if a value stands in the `Location` of an earlier response, of which a
+    /// capture has the whole alone.
+    fn remark_on_part(&self, sent: SentValue<'_>, before: &[RecordedStep]) -> Option<String> {
+        let from = &before.get(*self.location_parts.get(sent.text)?)?.name;
+        Some(format!(
+            "the value of {}, {}, may come from the Location of step {from:?}, of which no part \
+             can be captured: look for it in another place",
+            sent.shown(),
+            sent.text
+        ))
     }
 
     /// Returns the field for a plain value that is the id of the same thing in an earlier response.
@@ -207,12 +227,14 @@ impl CaptureFinder {
         if !found::is_plain(sent.text) {
             return None;
         }
-        // `PUT /carts/17` sends a bare id of the cart.
-        if let Some(field) = self.in_path.get(sent.text).filter(|_| thing::is_bare_id(sent.name)) {
+        // `PUT /carts/17` sends the id of the cart again.
+        let own = self.in_path.as_ref().filter(|(text, _)| text == sent.text);
+        if let Some((_, field)) = own.filter(|_| thing::is_own_id(sent)) {
             return Some(field.clone());
         }
         let Some(thing) = thing::of_sent(sent) else {
-            remarks.extend(self.remark_on_short(sent, before));
+            let is_count = thing::is_measure(sent.name);
+            remarks.extend(self.remark_on_short(sent, before).filter(|_| !is_count));
             return None;
         };
         let id = (sent.text.to_owned(), thing.name);
@@ -233,10 +255,12 @@ impl CaptureFinder {
                 let place = place.clone();
                 remarks.extend(self.remark(sent, *step, &place, before));
             }
-            None => {
-                remarks.extend(self.remark_on_short(sent, before));
-                self.own_ids.insert(id);
-            }
+            None => match self.remark_on_short(sent, before) {
+                Some(remark) => remarks.push(remark),
+                None => {
+                    self.own_ids.insert(id);
+                }
+            },
         }
         None
     }
@@ -247,8 +271,11 @@ impl CaptureFinder {
             return None;
         }
         let Some((step, place)) = self.short.get(sent.text).cloned() else {
-            self.own.insert(sent.text.to_owned());
-            return None;
+            let remark = self.remark_on_part(sent, before);
+            if remark.is_none() {
+                self.own.insert(sent.text.to_owned());
+            }
+            return remark;
         };
         self.remark(sent, step, &place, before)
     }
@@ -262,9 +289,11 @@ impl CaptureFinder {
         before: &[RecordedStep],
     ) -> Option<String> {
         let FoundValue { name, source, .. } = place;
+        let from = before.get(step)?;
+        let captured = from.captures.iter().find(|capture| capture.source == *source);
         let names = &mut self.names;
         let suggested = self.suggested.entry((step, source.clone())).or_insert_with(|| {
-            let name = unique(name, names);
+            let name = captured.map_or_else(|| unique(name, names), |known| known.name.clone());
             names.insert(name.clone());
             name
         });
@@ -272,13 +301,16 @@ impl CaptureFinder {
             ValuePlace::Number => "in the place of the number, in body = '…' instead of json",
             _ => "here",
         };
+        let capture = match captured {
+            Some(_) => String::new(),
+            None => format!("give that step capture = {{ {suggested} = '{source}' }}, and "),
+        };
         Some(format!(
-            "the value of {}, {}, may come from step {:?}; it was not captured, because it is \
-             short: if it does, give that step capture = {{ {suggested} = '{source}' }}, and write \
-             {{{{user.{suggested}}}}} {place}",
+            "the value of {}, {}, may come from step {:?}, but that is not certain: if it does, \
+             {capture}write {{{{user.{suggested}}}}} {place}",
             sent.shown(),
             sent.text,
-            before.get(step)?.name
+            from.name
         ))
     }
 
@@ -291,6 +323,9 @@ impl CaptureFinder {
         }
         for (text, places) in values {
             self.known.insert(text, LastPlaces { step: index, places, name: None });
+        }
+        for part in found::location_parts(response) {
+            self.location_parts.insert(part.to_owned(), index);
         }
         for FoundLocation { target, place } in self.locations_of(response) {
             let places = vec![place];
@@ -507,23 +542,28 @@ mod tests {
     fn ids_of_the_same_thing_are_certain() {
         let json = |text: &str| StepBody::Json(text.to_owned());
         let cart = r#"{"id": 1700, "user": {"id": 3}, "lines": [{"id": 4}]}"#;
-        let body = r#"{"cart": 1700, "n": 1700, "id": 3, "user": 3, "users": 3}"#;
+        let rest = r#""user": 3, "users": 3, "brand": {"id": 3}"#;
+        let of = |cart: &str, user: &str| {
+            let by = format!(r#""by": {{"user": {{"id": {user}}}}}"#);
+            format!(r#"{{"cart": {cart}, "n": 1700, "id": {user}, {rest}, {by}}}"#)
+        };
+        let body = of("1700", "3");
+        let replaced = of("{{user.cart_id}}", "{{user.user_id}}");
         let mut steps = [
             step("cart", "/api/cart", cart),
-            RecordedStep { body: json(body), ..step("b", "/users/3?x=3", "") },
+            RecordedStep { body: json(&body), ..step("b", "/users/3?x=3", "") },
             step("c", "/lines/4", r#"{"cart_id": 18}"#),
             step("d", "/carts/18?address_cart_id=18", ""),
         ];
         find(&mut steps);
         let expected = [("user_id", "json:/user/id"), ("cart_id", "json:/id")];
         assert_eq!(captures(&steps[0]), expected);
-        let members = r#""n": 1700, "id": {{user.user_id}}, "user": 3, "users": 3}"#;
-        assert_eq!(steps[1].body, json(&format!("{{\"cart\": {{{{user.cart_id}}}}, {members}")));
+        assert_eq!(steps[1].body, json(&replaced));
         assert_eq!(steps[1].target, "/users/{{user.user_id}}?x=3");
         let [of_n, of_user] = &steps[1].remarks[..] else { panic!("{:?}", steps[1].remarks) };
         assert!(of_n.contains("JSON member n, 1700, may come from step \"cart\""), "{of_n}");
-        assert!(of_user.contains("user_id_2 = 'json:/user/id'"), "{of_user}");
-        assert!(of_user.contains("{{user.user_id_2}} in the place of the number"), "{of_user}");
+        assert!(of_n.contains("if it does, write {{user.cart_id}} in"), "{of_n}");
+        assert!(of_user.contains("write {{user.user_id}} in the place of the number"), "{of_user}");
         // The user chose it from a list.
         assert_eq!(steps[2].target, "/lines/4");
         assert!(steps[2].remarks[0].contains("line_id = 'json:/lines/0/id'"));

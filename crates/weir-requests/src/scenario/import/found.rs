@@ -3,7 +3,7 @@
 use regex::bytes::Regex;
 
 use crate::scenario::ValueSource;
-use crate::scenario::import::html;
+use crate::scenario::import::html::{self, PageValue};
 use crate::scenario::import::json_text::{JsonLeaf, JsonNode};
 use crate::scenario::import::recorded::RecordedResponse;
 use crate::scenario::import::template_text::identifier;
@@ -72,9 +72,18 @@ pub(super) fn is_short(text: &str) -> bool {
     text.len() >= SHORT_MIN_BYTES && is_plain(text)
 }
 
-/// Returns the plain values of a response of JSON: each with its pointer.
+/// Returns the plain values of a response of JSON, and in the hidden fields of a page: each with a
+/// pointer.
 pub(super) fn plain_values(response: &RecordedResponse) -> Vec<(String, FoundValue)> {
-    let Some(node) = JsonNode::parse(&response.body) else { return Vec::new() };
+    let Some(node) = JsonNode::parse(&response.body) else {
+        let is_page = response.media_type.contains("html");
+        let page = if is_page { html::values(&response.body) } else { Vec::new() };
+        let value = |PageValue { name, value, expression }: PageValue| {
+            let source = format!("body~{expression}");
+            (format!("/{name}"), FoundValue { name: value_name(&name), source, text: value })
+        };
+        return page.into_iter().filter(|it| is_plain(&it.value)).map(value).collect();
+    };
     let leaves = node.strings().into_iter().chain(node.numbers());
     let value = |JsonLeaf { pointer, name, value, .. }: JsonLeaf| {
         let source = format!("json:{pointer}");
@@ -105,6 +114,14 @@ pub(super) fn references(response: &RecordedResponse) -> Vec<FoundValue> {
         }
     }
     found
+}
+
+/// Returns the parts of a response's `Location` that have digits and are ids or the like.
+pub(super) fn location_parts(response: &RecordedResponse) -> impl Iterator<Item = &str> {
+    let is_location = |name: &str| name.eq_ignore_ascii_case("location");
+    let values = response.headers.iter().filter(move |(name, _)| is_location(name));
+    let parts = values.flat_map(|(_, value)| value.split(['/', '?', '&', '=', '#', ':']));
+    parts.filter(|part| is_short(part) || is_distinct(part) && part.contains(char::is_numeric))
 }
 
 /// Returns the distinct values of a response, each place once.

@@ -6,7 +6,7 @@ use crate::list::{Row, RowBody, RowError};
 use crate::scenario::import::http_reference::ResponseReference;
 use crate::scenario::import::http_requests::{self, GRAPHQL_HEADER, HttpRequest};
 use crate::scenario::import::json_text;
-use crate::scenario::import::origin::with_origin;
+use crate::scenario::import::origin::{UrlParts, with_origin};
 use crate::scenario::import::recorded::{RecordedEntry, RecordedFile, StepCapture};
 use crate::scenario::import::template_text::{VariableValue, expand, has_field};
 use crate::scenario::import::variables::{dynamic, unknown};
@@ -57,6 +57,11 @@ impl HttpFileReader<'_> {
                 Some(user) => row.basic_auth = Some(user),
                 None => row.headers.push((name.clone(), value)),
             }
+        }
+        if url.starts_with("{{user.") {
+            // It is a path of the server whose response has it.
+            let last = self.file.entries.last().and_then(|entry| UrlParts::of(&entry.url));
+            url.insert_str(0, &last.map(|url| url.origin.to_string()).unwrap_or_default());
         }
         row.target = with_origin(&url, origin)?;
         if let Some(path) = &request.body_file {
@@ -160,16 +165,23 @@ mod tests {
 
     #[test]
     fn references_to_responses_become_captures() {
-        let text = "@t = {{login.response.body.$.token}}\n### \n# @name login\n\
+        let text = "@t = {{login.response.body.$.token}}\n\
+                    @l = {{login.response.headers.Location}}\n\
+                    ### \n# @name login\n\
                     POST http://h/login\n\
                     \n{}\n\n### Second\nGET http://h/a?x={{login.response.headers.X-Id}}\n\
                     Authorization: Bearer {{t}}\nX-Same: {{login.response.body.token}}\n\
-                    X-No: {{other.response.body.token}} {{login.request.body.x}}\n";
+                    X-No: {{other.response.body.token}} {{login.request.body.x}}\n\
+                    ###\nGET {{l}}/a\n###\nget http://h{{l}}/b\n";
         let file = file(text);
-        let [login, second] = &file.entries[..] else { panic!("{file:?}") };
+        let [login, second, third, fourth] = &file.entries[..] else { panic!("{file:?}") };
+        let target = |entry: &RecordedEntry| UrlParts::of(&entry.url).expect("a URL").target;
+        assert_eq!(target(third), "{{user.location}}/a");
+        assert_eq!(target(fourth), "{{user.location}}/b");
         let captures: Vec<_> =
             login.captures.iter().map(|it| (it.name.as_str(), it.source.as_str())).collect();
-        assert_eq!(captures, [("id", "header:X-Id"), ("token", "json:/token")]);
+        let location = ("location", "header:Location");
+        assert_eq!(captures, [("id", "header:X-Id"), ("token", "json:/token"), location]);
         let row = second.row.as_ref().expect("a row");
         assert_eq!(second.name.as_deref(), Some("Second"));
         assert_eq!(row.target, "http://h/a?x={{user.id}}");

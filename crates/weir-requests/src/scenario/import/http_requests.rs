@@ -133,8 +133,8 @@ impl<'t> RequestsReader<'t> {
         self.request.line = number;
         self.part = HttpPart::Url;
         let (first, rest) = line.split_once(char::is_whitespace).unwrap_or(("", line));
-        let is_method = !first.is_empty() && first.bytes().all(|it| it.is_ascii_uppercase());
-        self.request.method = if is_method { first } else { "GET" }.to_owned();
+        let is_method = !first.is_empty() && first.bytes().all(|it| it.is_ascii_alphabetic());
+        self.request.method = if is_method { first } else { "GET" }.to_ascii_uppercase();
         let url = if is_method { rest } else { line };
         self.request.url = without_version(url.trim()).to_owned();
         match self.request.url.contains(char::is_whitespace) && !self.request.url.contains("{{") {

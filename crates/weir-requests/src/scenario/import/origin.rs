@@ -44,7 +44,10 @@ impl UrlParts {
             _ => return None,
         };
         let rest = rest.split('#').next().unwrap_or_default();
-        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        // A field behind the host is the begin of a path, if it does not begin with the host.
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let end = rest.find("{{").filter(|at| *at > 0).map_or(end, |at| end.min(at));
+        let (authority, path) = rest.split_at(end);
         let (user, host) = match authority.rsplit_once('@') {
             Some((user, host)) => (Some(user.to_owned()), host),
             None => (None, authority),
@@ -61,7 +64,7 @@ impl UrlParts {
         let port = if is_secure { ":443" } else { ":80" };
         let host = host.to_lowercase();
         let authority = host.strip_suffix(port).unwrap_or(&host).to_owned();
-        let slash = if path.starts_with('/') { "" } else { "/" };
+        let slash = if path.starts_with(['/', '{']) { "" } else { "/" };
         let origin = WebOrigin { is_secure, authority };
         Some(UrlParts { origin, user, target: format!("{slash}{path}") })
     }
@@ -84,7 +87,8 @@ pub(super) fn with_origin(url: &str, origin: Option<&str>) -> Result<String, Str
     };
     match origin {
         Some(origin) => {
-            let rest = rest.find(['/', '?']).map_or("", |at| &rest[at..]);
+            let end = if rest.starts_with("{{user.") { Some(0) } else { rest.find(['/', '?']) };
+            let rest = end.map_or("", |at| &rest[at..]);
             Ok(format!("{}{rest}", origin.trim_end_matches('/')))
         }
         None => {
@@ -107,6 +111,7 @@ mod tests {
             ("https://Shop.example:443/a?b#c", "https://shop.example", "/a?b"),
             ("http://h:8080", "http://h:8080", "/"),
             ("h/a?b=c://d", "http://h", "/a?b=c://d"),
+            ("http://h:1{{user.x}}/a", "http://h:1", "{{user.x}}/a"),
             ("HTTP://me:p@[::1]:80?x", "http://[::1]", "/?x"),
         ] {
             let parts = UrlParts::of(url).expect(url);

@@ -155,7 +155,17 @@ pub(super) struct SentValue<'a> {
     pub(super) place: ValuePlace,
     /// Name of its field, or the segment of the path before it; empty if it has none.
     pub(super) name: &'a str,
+    /// JSON pointer of its place in a body of JSON; empty elsewhere.
+    pub(super) pointer: &'a str,
     pub(super) text: &'a str,
+}
+
+impl JsonLeaf {
+    /// Returns the value as it is sent.
+    fn sent(&self, place: ValuePlace) -> SentValue<'_> {
+        let JsonLeaf { pointer, name, value, .. } = self;
+        SentValue { place, name, pointer, text: value }
+    }
 }
 
 impl<'a> SentValue<'a> {
@@ -323,7 +333,7 @@ impl RecordedStep {
     ) {
         self.target = replaced_target(&self.target, replace);
         for (name, value) in self.headers.iter_mut().filter(|(_, value)| !has_field(value)) {
-            let sent = SentValue { place: ValuePlace::Header, name, text: value };
+            let sent = SentValue { place: ValuePlace::Header, name, pointer: "", text: value };
             if let Some(text) = replace(sent) {
                 *value = text;
             }
@@ -331,7 +341,8 @@ impl RecordedStep {
         match &mut self.body {
             StepBody::Form(fields) => {
                 for (name, value) in fields.iter_mut().filter(|(_, value)| !has_field(value)) {
-                    let sent = SentValue { place: ValuePlace::Form, name, text: value };
+                    let sent =
+                        SentValue { place: ValuePlace::Form, name, pointer: "", text: value };
                     if let Some(text) = replace(sent) {
                         *value = text;
                     }
@@ -340,9 +351,9 @@ impl RecordedStep {
             StepBody::Json(text) => {
                 let strings = JsonNode::parse(text).map(|node| node.strings()).unwrap_or_default();
                 let strings = strings.into_iter().filter(|found| !has_field(&found.value));
-                let changes = strings.filter_map(|JsonLeaf { name, place, value, .. }| {
-                    let sent = SentValue { place: ValuePlace::Json, name: &name, text: &value };
-                    Some((place, format!("\"{}\"", replace(sent)?)))
+                let changes = strings.filter_map(|leaf| {
+                    let field = replace(leaf.sent(ValuePlace::Json))?;
+                    Some((leaf.place, format!("\"{field}\"")))
                 });
                 replace_ranges(text, changes.collect());
             }
@@ -350,7 +361,8 @@ impl RecordedStep {
                 let fields = multipart_text::fields(text, boundary).into_iter();
                 let changes = fields.filter_map(|PartField { name, place }| {
                     let value = text.get(place.clone()).filter(|value| !has_field(value))?;
-                    let sent = SentValue { place: ValuePlace::Form, name: &name, text: value };
+                    let place_of = ValuePlace::Form;
+                    let sent = SentValue { place: place_of, name: &name, pointer: "", text: value };
                     Some((place, replace(sent)?))
                 });
                 let changes = changes.collect();
@@ -367,9 +379,9 @@ impl RecordedStep {
     ) {
         let StepBody::Json(text) = &mut self.body else { return };
         let numbers = JsonNode::parse(text).map(|node| node.numbers()).unwrap_or_default();
-        let changes = numbers.into_iter().filter_map(|JsonLeaf { name, place, value, .. }| {
-            let sent = SentValue { place: ValuePlace::Number, name: &name, text: &value };
-            Some((place, replace(sent)?))
+        let changes = numbers.into_iter().filter_map(|leaf| {
+            let field = replace(leaf.sent(ValuePlace::Number))?;
+            Some((leaf.place, field))
         });
         let changes = changes.collect();
         replace_ranges(text, changes);
@@ -430,7 +442,7 @@ fn replaced_target(
             _ => form_decoded(written),
         };
         let decoded = decoded.filter(|text| !has_field(text) && !has_field(written));
-        decoded.and_then(|text| replace(SentValue { place, name, text: &text }))
+        decoded.and_then(|text| replace(SentValue { place, name, pointer: "", text: &text }))
     };
     let (path, query) = match target.split_once('?') {
         Some((path, query)) => (path, Some(query)),

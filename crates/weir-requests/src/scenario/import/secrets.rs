@@ -19,8 +19,13 @@ const KNOWN_MIN_BYTES: usize = 8;
 /// for the name and the value of one.
 pub(super) fn replace(steps: &mut [RecordedStep], is_secret: fn(&str, &str) -> bool) {
     let is_secret = |sent: SentValue<'_>| {
-        let is_entered = matches!(sent.place, ValuePlace::Form | ValuePlace::Json)
-            && ENTERED.contains(&sent.name.to_ascii_lowercase().replace(['_', '-'], "").as_str());
+        let name = sent.name.to_ascii_lowercase().replace(['_', '-'], "");
+        let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_entered = match sent.place {
+            ValuePlace::Form | ValuePlace::Json | ValuePlace::Number => ENTERED.contains(&name),
+            ValuePlace::Query | ValuePlace::Header => SESSIONS.contains(&name),
+            ValuePlace::Url | ValuePlace::Path => false,
+        };
         !sent.text.trim().is_empty() && (is_entered || is_secret(sent.field(), sent.text))
     };
     // A value that is a secret in one place is one in all, before that place too.
@@ -44,6 +49,9 @@ pub(super) fn replace(steps: &mut [RecordedStep], is_secret: fn(&str, &str) -> b
             (is_secret(sent) || is_known || is_own)
                 .then(|| variables.replacement(sent, &mut remarks))
         });
+        step.replace_numbers(&mut |sent| {
+            is_secret(sent).then(|| variables.replacement(sent, &mut remarks))
+        });
         for text in step.texts_mut() {
             replace_pairs(text, &is_secret, &mut variables, &mut remarks);
         }
@@ -55,14 +63,34 @@ pub(super) fn replace(steps: &mut [RecordedStep], is_secret: fn(&str, &str) -> b
 }
 
 /// Names of fields that are secrets among what people enter, in lower case, without dashes.
-const ENTERED: [&str; 10] =
-    ["assertion", "cardnumber", "cvc", "cvv", "iban", "otp", "pin", "pwd", "samlresponse", "ssn"];
+const ENTERED: [&str; 16] = [
+    "assertion",
+    "cardnumber",
+    "clientassertion",
+    "cvc",
+    "cvv",
+    "iban",
+    "ibannumber",
+    "otp",
+    "pin",
+    "pw",
+    "pwd",
+    "samlrequest",
+    "samlresponse",
+    "socialsecuritynumber",
+    "ssn",
+    "userpwd",
+];
+
+/// Names of parameters and header fields that are sessions, in the same form.
+const SESSIONS: [&str; 6] = ["jsessionid", "phpsessid", "session", "sessionid", "sid", "xsession"];
 
 /// Pairs of a name and a value in texts that have no other structure here: as members of JSON that
 /// is no JSON on account of a field in it, within a string of JSON (GraphQL has names without
 /// quotes), as parameters, and as elements of XML.
-static PAIRS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
+static PAIRS: LazyLock<[Regex; 5]> = LazyLock::new(|| {
     [
+        r#"([A-Za-z_]\w*)\s*:\s*"((?:[^"\\]|\\.)+)""#,
         r#"([A-Za-z_]\w*)(?:\\")?\s*:\s*\\"([^"\\]+)\\""#,
         r#""([A-Za-z_][\w.-]*)"\s*:\s*"((?:[^"\\]|\\.)+)""#,
         r#"([A-Za-z_][\w.-]*)=([^&\s"'<>;{}]+)"#,
@@ -78,12 +106,13 @@ fn replace_pairs(
     variables: &mut SecretVariables,
     remarks: &mut Vec<String>,
 ) {
-    let places = [ValuePlace::Json, ValuePlace::Json, ValuePlace::Form, ValuePlace::Form];
+    let places = [ValuePlace::Json, ValuePlace::Json, ValuePlace::Json, ValuePlace::Form];
+    let places = places.into_iter().chain([ValuePlace::Form]);
     for (pairs, place) in PAIRS.iter().zip(places) {
         let found = pairs.captures_iter(text).filter_map(|pair| {
             let name = pair.get(1)?.as_str();
             let value = pair.get(2)?;
-            let sent = SentValue { place, name, text: value.as_str() };
+            let sent = SentValue { place, name, pointer: "", text: value.as_str() };
             let is_it = !has_field(value.as_str()) && is_secret(sent);
             is_it.then(|| (value.range(), variables.replacement(sent, remarks)))
         });

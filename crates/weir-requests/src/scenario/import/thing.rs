@@ -5,12 +5,27 @@
 use crate::scenario::import::recorded::{SentValue, ValuePlace};
 
 /// Names of members that stand around the answer itself, in lower case.
-const AROUND: [&str; 6] = ["attributes", "body", "data", "payload", "response", "result"];
+const AROUND: [&str; 14] = [
+    "attributes",
+    "body",
+    "content",
+    "data",
+    "entries",
+    "hits",
+    "items",
+    "list",
+    "payload",
+    "records",
+    "response",
+    "result",
+    "results",
+    "rows",
+];
 
 /// Names of values that count or measure, in lower case: numbers of these are no ids.
-const MEASURES: [&str; 16] = [
+const MEASURES: [&str; 18] = [
     "amount", "count", "level", "limit", "offset", "order", "page", "point", "position", "price",
-    "rating", "size", "state", "step", "total", "version",
+    "qty", "quantity", "rating", "size", "state", "step", "total", "version",
 ];
 
 /// Ends of names whose last s is no plural's, or not all of it.
@@ -42,15 +57,12 @@ pub(super) struct SentThing {
 /// Returns the thing that a member of a response is the id of. `pointer` is its place, and `target`
 /// that of the request; `None` if it is no id.
 pub(super) fn of_member(pointer: &str, target: &str) -> Option<MemberThing> {
-    let is_index = |token: &&str| !token.is_empty() && token.bytes().all(|it| it.is_ascii_digit());
-    let mut tokens: Vec<&str> = pointer.split('/').skip(1).collect();
-    let is_choice = tokens.iter().any(is_index);
-    tokens.retain(|token| !is_index(token));
-    let member = tokens.pop()?;
+    let member = pointer.rsplit('/').find(|token| !is_index(token))?;
+    let is_choice = pointer.split('/').any(is_index);
     let (owner, capture) = match without_id(member)? {
         "" => {
             let of_answer = |token: &&str| AROUND.contains(&token.to_ascii_lowercase().as_str());
-            let owner = tokens.pop().filter(|token| !of_answer(token));
+            let owner = owner_of(pointer).filter(|token| !of_answer(token));
             let owner = owner.or_else(|| last_route(target))?;
             let is_other = |one: &&str| ENDS_IN_S.iter().any(|end| one.ends_with(end));
             let one = owner.strip_suffix('s').filter(|one| !is_other(one));
@@ -69,6 +81,7 @@ pub(super) fn of_sent(sent: SentValue<'_>) -> Option<SentThing> {
             (Some(sent.name).filter(|name| is_route(name) && !is_position)?, true)
         }
         _ => match without_id(sent.name) {
+            Some("") => (owner_of(sent.pointer)?, true),
             Some(name) => (name, true),
             None if is_measure(sent.name) => return None,
             None => (sent.name, false),
@@ -77,16 +90,29 @@ pub(super) fn of_sent(sent: SentValue<'_>) -> Option<SentThing> {
     Some(SentThing { name: thing(name)?, is_id })
 }
 
+/// True for an id of the thing that the request is about: one that no other thing is around.
+pub(super) fn is_own_id(sent: SentValue<'_>) -> bool {
+    sent.place != ValuePlace::Path
+        && without_id(sent.name) == Some("")
+        && sent.pointer.split('/').count() <= 2
+}
+
+/// Returns the name of the member around that of a pointer, or around the list that has it; `None`
+/// without one.
+fn owner_of(pointer: &str) -> Option<&str> {
+    pointer.split('/').filter(|token| !token.is_empty() && !is_index(token)).rev().nth(1)
+}
+
+/// True for the token of a pointer that is the place in a list.
+fn is_index(token: &str) -> bool {
+    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// True for a name that counts or measures, as a plural does.
-fn is_measure(name: &str) -> bool {
+pub(super) fn is_measure(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_plural = name.ends_with('s') && !name.ends_with("ss") && !name.ends_with("us");
     is_plural || MEASURES.contains(&name.as_str())
-}
-
-/// True for a name that says nothing but that its value is an id.
-pub(super) fn is_bare_id(name: &str) -> bool {
-    without_id(name) == Some("")
 }
 
 /// Returns the name of an id without the word itself: nothing of `id`; `None` if it is no id.
@@ -94,7 +120,7 @@ fn without_id(name: &str) -> Option<&str> {
     if ["id", "_id"].iter().any(|id| name.eq_ignore_ascii_case(id)) {
         return Some("");
     }
-    let ends = ["_id", "-id", "_ID", "-ID", "Id", "ID"];
+    let ends = ["_id", "-id", "_ID", "-ID", "Id", "ID", "_ids", "Ids", "IDs"];
     ends.iter().find_map(|end| name.strip_suffix(end)).filter(|name| !name.is_empty())
 }
 
@@ -135,6 +161,7 @@ mod tests {
             ("/cart_id", "/", Some(("cart_id", false))),
             ("/0/id", "/carts", Some(("cart_id", true))),
             ("/carts/3/id", "/", Some(("cart_id", true))),
+            ("/items/3/id", "/carts", Some(("cart_id", true))),
             ("/id", "/", None),
             ("/paid", "/carts", None),
             ("/total", "/carts", None),
@@ -153,9 +180,12 @@ mod tests {
             (ValuePlace::Form, "line_item_id", Some(("lineitem", true))),
             (ValuePlace::Json, "carts", None),
             (ValuePlace::Query, "page", None),
-            (ValuePlace::Json, "id", None),
+            (ValuePlace::Json, "ticket_ids", Some(("ticket", true))),
+            (ValuePlace::Json, "id", Some(("cart", true))),
+            (ValuePlace::Form, "_id", None),
         ] {
-            let sent = of_sent(SentValue { place, name, text: "17" });
+            let pointer = if name == "id" { "/carts/0/id" } else { "" };
+            let sent = of_sent(SentValue { place, name, pointer, text: "17" });
             let sent = sent.as_ref().map(|thing| (thing.name.as_str(), thing.is_id));
             assert_eq!(sent, expected, "{place:?} {name}");
         }

@@ -154,7 +154,10 @@ impl Common {
             && own.host.eq_ignore_ascii_case(&url.host)
             && own.port() == url.port();
         let own = grpc::url_on(&self.spec, own)?;
-        Ok(if is_same { RowPlace::Here(own.path) } else { RowPlace::Elsewhere(own.origin()) })
+        Ok(match is_same {
+            true => RowPlace::Here(own.path),
+            false => RowPlace::Elsewhere(row.marks.fields.unmark(&own.origin())),
+        })
     }
 
     /// Returns the error of a row of another origin. Steps of users cannot be left out.
