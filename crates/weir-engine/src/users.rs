@@ -474,6 +474,24 @@ impl Users {
         end
     }
 
+    /// Ends the users of a connection that leaves the load, on which nothing is in flight. Returns
+    /// those who had not ended.
+    pub(crate) fn left(&mut self, conn: ConnId, at: Nanos) -> Vec<UserEnd> {
+        let mut ends = Vec::new();
+        for user in self.numbers_on(conn) {
+            self.due.disarm(ConnId(user));
+            match self.table[user as usize].state {
+                UserState::Absent | UserState::OnWire => {}
+                UserState::Resting => self.leave(user),
+                UserState::Waiting | UserState::Blocked => {
+                    ends.push(self.end(user, Outcome::InFlightAtEnd, at));
+                    self.leave(user);
+                }
+            }
+        }
+        ends
+    }
+
     /// Frees the seat of a user.
     fn leave(&mut self, user: u32) {
         let conn = ConnId(user / u32::from(self.depth));

@@ -1,15 +1,14 @@
 //! The line `Load`: the delivery of the planned load (METHOD 1.9).
 
-use crate::target::failed_otherwise;
+use crate::target::silent_share;
 use crate::thresholds::{LATE_NS, LATE_SHARE, NEVER_SENT_SHARE};
-use weir_result::document::{Delivery, Limit, LimitedBy, LoadLine, TargetLine};
+use weir_result::document::{Delivery, Limit, LimitedBy, LoadLine};
 use weir_result::{Document, FailurePhase};
 use weir_text::units;
 
 /// Derives the line.
-pub(crate) fn of(document: &Document, limit: &Limit, target: &TargetLine) -> LoadLine {
-    let never_sent = || never_sent(document, limit, target);
-    if let Some(text) = missing_connections(document).or_else(never_sent) {
+pub(crate) fn of(document: &Document, limit: &Limit) -> LoadLine {
+    if let Some(text) = missing_connections(document).or_else(|| never_sent(document, limit)) {
         return LoadLine { delivery: Delivery::Incomplete, text };
     }
     if let Some(text) = late(document) {
@@ -61,7 +60,7 @@ fn missing_connections(document: &Document) -> Option<String> {
 }
 
 /// Reports requests that were due and never sent, with the reason.
-fn never_sent(document: &Document, limit: &Limit, target: &TargetLine) -> Option<String> {
+fn never_sent(document: &Document, limit: &Limit) -> Option<String> {
     let results = &document.results;
     let planned = results.planned;
     let missing = results.outcomes.never_sent;
@@ -84,7 +83,7 @@ fn never_sent(document: &Document, limit: &Limit, target: &TargetLine) -> Option
             format!("{of_all}shed while {} were in flight", units::count(most))
         }
         (LimitedBy::ClientCpu, _) => "the client had no CPU time for them".to_owned(),
-        _ if let Some(why) = refused(document).filter(|_| failed_otherwise(target)) => {
+        _ if let Some(why) = refused(document).filter(|_| silent_share(document) > 0.0) => {
             format!("connections did not open: {why}")
         }
         _ if connections == 1 => "the connection was busy".to_owned(),

@@ -43,7 +43,7 @@ pub fn verdict(document: &Document) -> Verdict {
     let limit = limit::of(document, &rules);
     rules::add_of_server(document, &limit, &mut rules);
     let target = target::of(document);
-    let load = delivery::of(document, &limit, &target);
+    let load = delivery::of(document, &limit);
     let (grade, reason) = grade::of(document, &target, &limit, &rules);
     let (grade, reason) = rules::worst_of_parts(document, grade, reason);
     Verdict {

@@ -33,10 +33,11 @@ pub(crate) fn of(document: &Document) -> TargetLine {
     let users = EndedUsers::of(document);
     let of_users = users.state();
     let state = of_requests.max(of_time).max(of_users);
+    // What is worst says most.
     let text = match state {
         TargetState::Ok => String::new(),
-        _ if of_time > of_requests.max(of_users) => silence(document, silent_share),
-        _ if of_users > of_requests => users.failure(most_frequent(document, sent)),
+        _ if silent_share > failed_share.max(users.share()) => silence(document, silent_share),
+        _ if users.share() > failed_share => users.failure(most_frequent(document, sent)),
         _ => most_frequent(document, sent),
     };
     TargetLine { state, failed_share, text }
@@ -149,8 +150,8 @@ fn unsent(document: &Document) -> TargetLine {
     failed(format!("no response within {}", units::short_duration(waited_ns)))
 }
 
-/// Share of the window in which the target was silent.
-fn silent_share(document: &Document) -> f64 {
+/// Returns the share of the window in which the target was silent.
+pub(crate) fn silent_share(document: &Document) -> f64 {
     let window_s = document.throughput.window_s;
     let whole: Vec<&SliceEntry> =
         document.slices.iter().filter(|slice| slice.end_s <= window_s).collect();

@@ -166,11 +166,11 @@ impl<L: Lane> Handler<L> {
 
     /// Ends the socket of `conn`, on which nothing is in flight, and queues the next one.
     pub(super) fn renew(&mut self, pool: &mut ConnectionPool, conn: ConnId, at: Nanos) -> Action {
-        let ConnectionPool { connections, ledger, .. } = pool;
+        let ConnectionPool { timeline, connections, ledger, .. } = pool;
         // If the peer announced the end before its first response, the next socket has to wait.
         if !self.lane.is_announced(conn) {
             if connections.presence.leaves_at(conn, connections.at(conn).at) <= at {
-                ledger.connections.left();
+                ledger.left(timeline, conn, at);
                 // A late response may keep it until it is there again.
                 if connections.presence.comes_at(conn, at) <= at {
                     ledger.connections.joined();

@@ -446,6 +446,15 @@ impl Ledger {
         self.observers.completed(&completion, self.stamping.covers(place.conn));
     }
 
+    /// Counts `conn`, on which nothing is in flight, as one that leaves the load, and its users as
+    /// in progress then.
+    pub(crate) fn left(&mut self, timeline: &Timeline, conn: ConnId, at: Nanos) {
+        self.connections.left();
+        for end in self.users.iter_mut().flat_map(|users| users.left(conn, at)) {
+            self.recorder.user_ended(timeline, &end);
+        }
+    }
+
     /// Moves on the user whose exchange has ended, and counts it if it has ended too.
     fn move_user(&mut self, timeline: &Timeline, place: ExchangePlace, completion: &Completion) {
         let users = self.users.as_mut();

@@ -13,6 +13,12 @@ use crate::scenario::{
 /// Least length of a value that is hidden, in bytes. Shorter ones stand in any text.
 const HIDDEN_MIN_BYTES: usize = 4;
 
+/// Least length of the begin of a value that is hidden where a text was cut, in bytes.
+const CUT_MIN_BYTES: usize = 8;
+
+/// Begin of the line that says how much of a body is shown.
+const CUT_MARK: &str = "\n[";
+
 /// The memory of a user: values, cookies and a conversation.
 #[derive(Clone, Debug)]
 pub struct UserMemory {
@@ -31,6 +37,22 @@ pub struct MissingValue<'a> {
     pub why: NoValue,
     /// Where it should stand.
     pub source: &'a ValueSource,
+}
+
+/// Takes the begin of a value out of a text that was cut within it: at its end, or before the line
+/// that says so.
+fn hide_cut(value: &str, name: &str, text: &mut String) {
+    for end in [Some(text.len()), text.rfind(CUT_MARK)].into_iter().flatten() {
+        let before = &text.as_bytes()[..end];
+        let most = value.len().min(end);
+        let begins = (CUT_MIN_BYTES..=most).rev().filter(|length| value.is_char_boundary(*length));
+        if let Some(length) =
+            begins.into_iter().find(|it| before.ends_with(&value.as_bytes()[..*it]))
+        {
+            text.replace_range(end - length..end, &format!("[user.{name}]"));
+            return;
+        }
+    }
 }
 
 /// Returns the forms in which a value stands in requests and responses: as it is, in a JSON string
@@ -91,6 +113,7 @@ impl UserMemory {
                 if text.contains(&form) {
                     *text = text.replace(&form, &format!("[user.{name}]"));
                 }
+                hide_cut(&form, name, text);
             }
         }
     }
@@ -149,6 +172,24 @@ impl UserMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_is_hidden_where_the_text_was_cut() {
+        let mut memory = UserMemory::new(1);
+        memory.captured[0] = Some(b"0123456789-secret"[..].into());
+        for (text, expected) in [
+            ("x=0123456789-se", "x=[user.key]"),
+            (
+                "x=0123456789-s\n[9000 bytes, the first 4096 shown]\n",
+                "x=[user.key]\n[9000 bytes, the first 4096 shown]\n",
+            ),
+            ("x=0123456", "x=0123456"),
+        ] {
+            let mut shown = text.to_owned();
+            memory.hide(&["key".to_owned()], &mut shown);
+            assert_eq!(shown, expected);
+        }
+    }
 
     #[test]
     fn values_are_hidden_in_every_form() {

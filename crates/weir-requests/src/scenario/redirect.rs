@@ -185,8 +185,8 @@ impl RedirectHop {
     }
 
     /// Writes the request that follows `request`, the bytes of an HTTP/1 request without cookies,
-    /// in the place of what is in `bytes`. `cookies` is the value of its `Cookie` field; empty for
-    /// none.
+    /// in the place of what is in `bytes`. `cookies` is the value of its `Cookie` field, unless the
+    /// request has one of its own; empty for none.
     pub fn write(&self, request: &[u8], cookies: &[u8], bytes: &mut Vec<u8>) {
         bytes.clear();
         let end = memchr::memmem::find(request, b"\r\n\r\n").unwrap_or(request.len());
@@ -198,13 +198,15 @@ impl RedirectHop {
         bytes.push(b' ');
         bytes.extend_from_slice(&self.target);
         bytes.extend_from_slice(b" HTTP/1.1\r\n");
+        let mut has_own_cookies = false;
         for line in lines {
+            has_own_cookies |= name_of(line).eq_ignore_ascii_case(b"cookie");
             if !(self.is_get && is_of_content(line)) {
                 bytes.extend_from_slice(line.trim_ascii_end());
                 bytes.extend_from_slice(b"\r\n");
             }
         }
-        if !cookies.is_empty() {
+        if !cookies.is_empty() && !has_own_cookies {
             bytes.extend_from_slice(b"Cookie: ");
             bytes.extend_from_slice(cookies);
             bytes.extend_from_slice(b"\r\n");
@@ -216,10 +218,14 @@ impl RedirectHop {
     }
 }
 
+/// Returns the name of the field in a line of a head.
+fn name_of(line: &[u8]) -> &[u8] {
+    line.split(|byte| *byte == b':').next().unwrap_or_default()
+}
+
 /// True if a line of a head describes the body, which a GET after a redirect does not have.
 fn is_of_content(line: &[u8]) -> bool {
-    let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
-    let name = name.to_ascii_lowercase();
+    let name = name_of(line).to_ascii_lowercase();
     name.starts_with(b"content-") || name == b"transfer-encoding" || name == b"expect"
 }
 
@@ -317,6 +323,10 @@ mod tests {
         let hop = |is_get| RedirectHop { target: b"/x".to_vec(), is_get };
         hop(true).write(request, b"a=1", &mut bytes);
         let get = "GET /x HTTP/1.1\r\nHost: h\r\nX: y\r\nCookie: a=1\r\n\r\n";
+        assert_eq!(std::str::from_utf8(&bytes), Ok(get));
+        let own = b"GET /a HTTP/1.1\r\nHost: h\r\ncookie: own=1\r\n\r\n";
+        hop(false).write(own, b"a=1", &mut bytes);
+        let get = "GET /x HTTP/1.1\r\nHost: h\r\ncookie: own=1\r\n\r\n";
         assert_eq!(std::str::from_utf8(&bytes), Ok(get));
         hop(false).write(request, b"", &mut bytes);
         let post = "POST /x HTTP/1.1\r\nHost: h\r\nContent-Type: text/plain\r\n\

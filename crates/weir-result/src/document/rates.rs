@@ -9,12 +9,17 @@ const CONFIDENCE: f64 = 0.95;
 impl RateInterval {
     /// Computes the interval by batch means over the slices that lie wholly in the window, to each
     /// side at least the one request that may fall beyond a border of theirs (METHOD 1.7). `None`
-    /// if there are fewer than two, or they do not have their counts.
+    /// if there are fewer than two, they do not have their counts, or they end long before the
+    /// window, in which nothing happened then.
     pub(super) fn of(
         slices: &[Slice],
         window_ns: u64,
         count: fn(&Slice) -> u64,
     ) -> Option<RateInterval> {
+        let last = slices.last()?;
+        if window_ns.saturating_sub(last.end_ns) > last.end_ns.saturating_sub(last.start_ns) {
+            return None;
+        }
         let whole = slices.iter().filter(|slice| slice.end_ns <= window_ns);
         let rates: Vec<f64> = whole
             .map(|slice| per_second(count(slice), slice.end_ns.saturating_sub(slice.start_ns)))

@@ -22,7 +22,7 @@ const NEEDS: &[Need] = &[
     ("templates", &["from"], "--from FILE"),
     ("rows-order", &["rows"], "--rows FILE"),
     ("script-memory", &["script"], "-s FILE"),
-    ("expect-max-body", &["expect"], "--expect EXPECTATION"),
+    ("expect-max-body", &["expect", "from", "scenario"], "--expect EXPECTATION"),
     ("proto", &["grpc"], "--grpc METHOD"),
     ("proto-path", &["proto"], "--proto FILE"),
     ("grpc-binary", &["grpc"], "--grpc METHOD"),

@@ -389,6 +389,24 @@ fn users_of_a_run_that_ends_early_are_as_many_as_planned() {
     assert!(begun >= of_b && begun + of_b <= requests + 2, "{ran}");
 }
 
+/// Five connections leave while their users think.
+#[test]
+fn users_whose_connection_leaves_are_in_progress() {
+    let directory = Directory::new();
+    let step = |name: &str, think: &str| {
+        format!("[[scenario.step]]\nname = \"{name}\"\nurl = \"/\"\nthink = \"{think}\"\n")
+    };
+    let steps = format!("{}{}", step("a", "400ms"), step("b", "60s"));
+    let scenario = write(&directory, "two.toml", &format!("[[scenario]]\nname = \"s\"\n{steps}"));
+    let server = Serve::start(&[]);
+    let words = "--stages 300ms@c=6,600ms@c=1 --warmup 0 --no-preflight --scenario";
+    let ran = weir::load("auto", words, &[&scenario, &server.url()]);
+    let all = &ran.document.results.outcomes;
+    assert_eq!((all.never_sent, all.ok), (0, ran.document.results.planned), "{ran}");
+    let users = names(&ran)["s"];
+    assert_eq!((users.planned, users.in_progress + users.outcomes.ok), (6, 6), "{ran}");
+}
+
 #[test]
 fn a_scenario_has_one_origin_and_its_own_paths() {
     let directory = Directory::new();

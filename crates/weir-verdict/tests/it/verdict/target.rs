@@ -241,7 +241,8 @@ fn users_that_fail_are_failures_of_the_target() {
     };
     let requests = "3.1% of responses were 401";
     check(&of(0, 0), TargetState::Degraded, requests);
-    check(&of(60, 40), TargetState::Degraded, requests);
+    check(&of(60, 40), TargetState::Degraded, &format!("40% of users failed: {requests}"));
+    check(&of(99, 1), TargetState::Degraded, requests);
     check(&of(0, 9), TargetState::Failed, &format!("100% of users failed: {requests}"));
     check(&of(40, 60), TargetState::Failed, &format!("60% of users failed: {requests}"));
 }
