@@ -33,7 +33,7 @@ pub(crate) fn of(document: &Document) -> TargetLine {
     let users = EndedUsers::of(document);
     let of_users = users.state();
     let state = of_requests.max(of_time).max(of_users);
-    // What is worst says most.
+    // The text names the greatest share.
     let text = match state {
         TargetState::Ok => String::new(),
         _ if silent_share > failed_share.max(users.share()) => silence(document, silent_share),

@@ -13,6 +13,7 @@ mod variables;
 mod captures;
 mod cookies;
 mod secrets;
+mod seen;
 mod step_names;
 mod writer;
 

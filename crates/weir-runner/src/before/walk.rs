@@ -150,7 +150,7 @@ impl UserWalk<'_> {
         let taken = user.take(step, turn, &mut |LoneRequest { bytes, hops, .. }| {
             let load = load.with_request(Prepared::raw(bytes)?);
             let TracedExchange { mut trace, response } = send(&load)?;
-            // What a response has to be is the step's to say.
+            // The step has expectations of its own.
             let problem = trace.problem.take().filter(|_| response.is_none());
             let mark = if hops > 0 { " (redirect)" } else { "" };
             let name = format!("{name}{mark}").trim_start().to_owned();

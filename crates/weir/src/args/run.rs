@@ -33,8 +33,8 @@ pub(crate) struct RunArgs {
     /// run no load; of a scenario, the requests of one user; N: that row of the list, or that
     /// user, from 1
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
-          conflicts_with_all = ["print_plan", "print_spec", "script", "assertions", "github",
-          "tui", "listen", "otlp"], help_heading = "Request")]
+          conflicts_with_all = ["print_plan", "print_spec", "script", "assertions", "strict",
+          "abort", "format", "github", "tui", "listen", "otlp"], help_heading = "Request")]
     pub(crate) debug: Option<Option<u64>>,
     /// Print the specification of the run as JSON, for --spec, and send nothing
     #[arg(long, conflicts_with_all = ["github", "tui", "listen", "otlp"], help_heading = "Output")]

@@ -513,7 +513,7 @@ fn debug_takes_a_user_through_its_steps() {
     for part in ["value=\"[user.csrf]\"", "# captured token\n", "Welcome, <b>user 0</b>"] {
         assert!(ran.stdout.contains(part), "{part}: {ran:?}");
     }
-    // Whether this user takes the step is drawn.
+    // A draw decides if this user takes the step.
     let is_left_out = ran.stdout.contains("# left out: chance 0.5\n");
     assert_eq!(ran.stdout.contains("# left out: the user has no cart\n"), is_left_out, "{ran:?}");
     let second = weir::weir(&format!("--debug=2 --scenario {scenario} {}", shop.url()), &[]);

@@ -3,15 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::scenario::import::found::{self, FoundValue};
-use crate::scenario::import::origin::{UrlParts, WebOrigin};
-use crate::scenario::import::recorded::{
-    RecordedResponse, RecordedStep, SentValue, StepCapture, ValuePlace,
-};
-use crate::scenario::import::template_text::identifier;
-use crate::scenario::import::thing::{self, MemberThing};
-
-/// Greatest number of captured values, as scenarios have it.
-const VALUES_MAX: usize = 64;
+use crate::scenario::import::origin::WebOrigin;
+use crate::scenario::import::recorded::{RecordedStep, SentValue, ValuePlace};
+use crate::scenario::import::seen::{FoundId, SeenValues, ThingId, unique};
+use crate::scenario::import::thing;
 
 /// Header fields of requests that a browser sets by itself: equal values in responses are an
 /// accident.
@@ -28,27 +23,12 @@ const OF_BROWSER: [&str; 10] = [
     "user-agent",
 ];
 
-/// The places of a value in the last response that has it.
-struct LastPlaces {
-    /// Index of the step.
-    step: usize,
-    places: Vec<FoundValue>,
-    /// Name of its capture, once there is one.
-    name: Option<String>,
-}
-
 /// Makes captures of the values that certainly come from an earlier response, and remarks on those
 /// that may.
 pub(super) fn find(steps: &mut [RecordedStep], origin: &WebOrigin) {
     let mut finder = CaptureFinder {
-        origin: origin.clone(),
-        locations: HashMap::new(),
-        location_parts: HashMap::new(),
+        seen: SeenValues::default(),
         own_targets: HashSet::new(),
-        known: HashMap::new(),
-        short: HashMap::new(),
-        ids: HashMap::new(),
-        known_ids: Vec::new(),
         in_path: None,
         suggested: HashMap::new(),
         own: HashSet::new(),
@@ -59,45 +39,14 @@ pub(super) fn find(steps: &mut [RecordedStep], origin: &WebOrigin) {
         let (before, from) = steps.split_at_mut(index);
         let Some(step) = from.first_mut() else { return };
         finder.replace(step, before);
-        finder.add_response(step, index);
+        finder.seen.add(step, index, origin);
     }
 }
 
-/// A place of a response, and the path and query that it leads to.
-struct FoundLocation {
-    target: String,
-    place: FoundValue,
-}
-
-/// An id in a response.
-struct FoundId {
-    text: String,
-    thing: String,
-    /// Index of the step.
-    step: usize,
-    place: FoundValue,
-}
-
-/// An id, and the thing that it names.
-type ThingId = (String, String);
-
 struct CaptureFinder {
-    /// Origin of the requests.
-    origin: WebOrigin,
-    /// Places of paths with digits in responses so far, by path and query.
-    locations: HashMap<String, LastPlaces>,
-    /// Steps whose `Location` has a value with digits, by value.
-    location_parts: HashMap<String, usize>,
     /// Paths and queries that a request sent before a response had them.
     own_targets: HashSet<String>,
-    /// Places of values in responses so far.
-    known: HashMap<String, LastPlaces>,
-    /// Steps and places of values in responses so far that are too short to be certain.
-    short: HashMap<String, (usize, FoundValue)>,
-    /// Places of the ids in responses so far that are no choices.
-    ids: HashMap<ThingId, LastPlaces>,
-    /// All ids in responses so far.
-    known_ids: Vec<FoundId>,
+    seen: SeenValues,
     /// The last value of the step's path that was captured, and its field.
     in_path: Option<(String, String)>,
     /// Names of the captures that remarks suggest, by step and source.
@@ -137,7 +86,9 @@ impl CaptureFinder {
         let target = step.target.clone();
         let is_end = |rest: &str| rest.is_empty() || rest.starts_with(['/', '?']);
         let rest_of = |location: &str| target.strip_prefix(location).filter(|rest| is_end(rest));
-        let known = self.locations.iter_mut().filter(|(location, _)| rest_of(location).is_some());
+        let is_known =
+            |location: &str| !self.own_targets.contains(location) && rest_of(location).is_some();
+        let known = self.seen.locations.iter_mut().filter(|(location, _)| is_known(location));
         let Some((location, last)) = known.max_by_key(|(location, _)| location.len()) else {
             self.own_targets.insert(target);
             return;
@@ -146,23 +97,6 @@ impl CaptureFinder {
         if let Some(field) = last.field(sent, before, &mut self.names, remarks) {
             step.target = field + rest_of(location).unwrap_or_default();
         }
-    }
-
-    /// Returns the paths of the origin with digits that a response leads to.
-    fn locations_of(&self, response: &RecordedResponse) -> Vec<FoundLocation> {
-        let of_value = |place: FoundValue| {
-            let target = match place.text.split_once("://") {
-                None => place.text.split('#').next().unwrap_or_default().to_owned(),
-                Some(_) => {
-                    UrlParts::of(&place.text).filter(|url| url.origin == self.origin)?.target
-                }
-            };
-            let is_path = target.starts_with('/') && !target.starts_with("//");
-            let is_id = is_path && target.contains(|c: char| c.is_ascii_digit());
-            let is_new = is_id && !self.own_targets.contains(&target);
-            is_new.then_some(FoundLocation { target, place })
-        };
-        found::references(response).into_iter().filter_map(of_value).collect()
     }
 
     fn replacement(
@@ -188,7 +122,7 @@ impl CaptureFinder {
             if self.own.contains(value) {
                 return None;
             }
-            let Some(last) = self.known.get_mut(value) else { continue };
+            let Some(last) = self.seen.known.get_mut(value) else { continue };
             let field = last.field(sent, before, &mut self.names, remarks)?;
             let blank = if scheme.is_empty() { "" } else { " " };
             return Some(format!("{scheme}{blank}{field}"));
@@ -208,7 +142,7 @@ impl CaptureFinder {
     /// Returns a remark if a value stands in the `Location` of an earlier response, of which a
     /// capture has the whole alone.
     fn remark_on_part(&self, sent: SentValue<'_>, before: &[RecordedStep]) -> Option<String> {
-        let from = &before.get(*self.location_parts.get(sent.text)?)?.name;
+        let from = &before.get(*self.seen.location_parts.get(sent.text)?)?.name;
         Some(format!(
             "the value of {}, {}, may come from the Location of step {from:?}, of which no part \
              can be captured: look for it in another place",
@@ -243,14 +177,14 @@ impl CaptureFinder {
         }
         // A small number under a name that does not say what it is may be a count.
         let is_certain = thing.is_id || found::is_short(sent.text);
-        if let Some(last) = self.ids.get_mut(&id).filter(|_| is_certain) {
+        if let Some(last) = self.seen.ids.get_mut(&id).filter(|_| is_certain) {
             return last.field(sent, before, &mut self.names, remarks);
         }
         let is_of_thing = |known: &&FoundId| {
             known.text == id.0
                 && (known.thing == id.1 || thing.is_id && id.1.ends_with(&known.thing))
         };
-        match self.known_ids.iter().rev().find(is_of_thing) {
+        match self.seen.all_ids.iter().rev().find(is_of_thing) {
             Some(FoundId { step, place, .. }) => {
                 let place = place.clone();
                 remarks.extend(self.remark(sent, *step, &place, before));
@@ -270,7 +204,7 @@ impl CaptureFinder {
         if !found::is_short(sent.text) || self.own.contains(sent.text) {
             return None;
         }
-        let Some((step, place)) = self.short.get(sent.text).cloned() else {
+        let Some((step, place)) = self.seen.short.get(sent.text).cloned() else {
             let remark = self.remark_on_part(sent, before);
             if remark.is_none() {
                 self.own.insert(sent.text.to_owned());
@@ -313,129 +247,13 @@ impl CaptureFinder {
             from.name
         ))
     }
-
-    /// Adds the values of a step's response.
-    fn add_response(&mut self, step: &RecordedStep, index: usize) {
-        let Some(response) = &step.response else { return };
-        let mut values: HashMap<String, Vec<FoundValue>> = HashMap::new();
-        for value in found::values(response) {
-            values.entry(value.text.clone()).or_default().push(value);
-        }
-        for (text, places) in values {
-            self.known.insert(text, LastPlaces { step: index, places, name: None });
-        }
-        for part in found::location_parts(response) {
-            self.location_parts.insert(part.to_owned(), index);
-        }
-        for FoundLocation { target, place } in self.locations_of(response) {
-            let places = vec![place];
-            self.locations.insert(target, LastPlaces { step: index, places, name: None });
-        }
-        let mut ids: HashMap<ThingId, Vec<FoundValue>> = HashMap::new();
-        for (pointer, value) in found::plain_values(response) {
-            if let Some(thing) = thing::of_member(&pointer, &step.target) {
-                let MemberThing { name: thing, capture, is_choice } = thing;
-                let place = FoundValue { name: identifier(&capture), ..value.clone() };
-                if !is_choice {
-                    let id = (value.text.clone(), thing.clone());
-                    ids.entry(id).or_default().push(place.clone());
-                }
-                let text = value.text.clone();
-                self.known_ids.push(FoundId { text, thing, step: index, place });
-            }
-            if found::is_short(&value.text) {
-                self.short.insert(value.text.clone(), (index, value));
-            }
-        }
-        for (id, places) in ids {
-            self.ids.insert(id, LastPlaces { step: index, places, name: None });
-        }
-    }
-}
-
-impl LastPlaces {
-    /// Returns the field that has the value, for its use in `sent`; `None`, with a remark, if it
-    /// cannot be captured.
-    fn field(
-        &mut self,
-        sent: SentValue<'_>,
-        before: &mut [RecordedStep],
-        names: &mut HashSet<String>,
-        remarks: &mut Vec<String>,
-    ) -> Option<String> {
-        match self.capture(sent, before, names) {
-            Ok(name) => Some(format!("{{{{user.{name}}}}}")),
-            Err(reason) => {
-                let from = &before[self.step].name;
-                remarks.push(format!(
-                    "the value of {} may come from step {from:?}; it was not captured, because \
-                     {reason}",
-                    sent.shown()
-                ));
-                None
-            }
-        }
-    }
-
-    /// Returns the name of the capture of the value for its use in `sent`, made if there is none.
-    ///
-    /// # Errors
-    /// If it is uncertain or cannot be used there; the text is the reason, behind "because".
-    fn capture(
-        &mut self,
-        sent: SentValue<'_>,
-        before: &mut [RecordedStep],
-        names: &mut HashSet<String>,
-    ) -> Result<String, String> {
-        let [place] = &self.places[..] else {
-            let places: Vec<&str> = self.places.iter().map(|place| place.source.as_str()).collect();
-            return Err(format!(
-                "it stands at {} places there: {}",
-                places.len(),
-                places.join(", ")
-            ));
-        };
-        let needs_encoding = match sent.place {
-            ValuePlace::Path => place.text.contains(['/', '?', '#', '%']),
-            ValuePlace::Query => place.text.contains(['&', '+', '#', '%']),
-            ValuePlace::Url
-            | ValuePlace::Header
-            | ValuePlace::Form
-            | ValuePlace::Json
-            | ValuePlace::Number => false,
-        };
-        if needs_encoding {
-            return Err("captured values are not encoded so in URLs".to_owned());
-        }
-        if let Some(name) = &self.name {
-            return Ok(name.clone());
-        }
-        let step = before.get_mut(self.step).ok_or("the step is gone")?;
-        if !step.response.as_ref().is_some_and(|response| found::is_captured(place, response)) {
-            return Err(format!("{} does not find it in that response", place.source));
-        }
-        if names.len() >= VALUES_MAX {
-            return Err(format!("a file has at most {VALUES_MAX} captures"));
-        }
-        let name = unique(&place.name, names);
-        names.insert(name.clone());
-        step.captures.push(StepCapture { name: name.clone(), source: place.source.clone() });
-        self.name = Some(name.clone());
-        Ok(name)
-    }
-}
-
-/// Returns a name, with a number behind it if it is taken.
-fn unique(name: &str, names: &HashSet<String>) -> String {
-    let numbered = (2..).map(|number: u64| format!("{name}_{number}"));
-    let mut all = [name.to_owned()].into_iter().chain(numbered);
-    all.find(|name| !names.contains(name)).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::import::recorded::StepBody;
+    use crate::scenario::import::origin::UrlParts;
+    use crate::scenario::import::recorded::{RecordedResponse, StepBody};
 
     fn find(steps: &mut [RecordedStep]) {
         super::find(steps, &UrlParts::of("http://h/").expect("a URL").origin);
@@ -485,6 +303,16 @@ mod tests {
     }
 
     #[test]
+    fn a_query_has_values_with_any_characters() {
+        let mut steps = [
+            step("a", "/", r#"{"a": "b&c+d-1234567"}"#),
+            step("b", "/?x=b%26c%2Bd-1234567&y=1", ""),
+        ];
+        find(&mut steps);
+        assert_eq!(steps[1].target, "/?x={{user.a}}&y=1");
+    }
+
+    #[test]
     fn the_last_response_before_the_use_counts() {
         let mut steps = [
             step("a", "/", r#"{"id": "abc-1234567"}"#),
@@ -505,7 +333,7 @@ mod tests {
                 "/?x=abc-1234567",
                 "2 places there: json:/0, json:/1",
             ),
-            (r#"{"a": "b&c-1234567"}"#, "/?x=b%26c-1234567", "not encoded so in URLs"),
+            (r#"{"a": "b/c-1234567"}"#, "/b%2Fc-1234567", "stay as they are in a path"),
             (r#"{"a ": "abc-1234567"}"#, "/?x=abc-1234567", "does not find it"),
         ] {
             let mut steps = [step("a", "/", body), step("b", target, "")];
